@@ -1,0 +1,136 @@
+//! One client message on its way: what was asked, by whom, of what, and under which revision.
+
+use std::sync::Arc;
+
+use gateway_protocol::{Message, Revision};
+use serde_json::Value;
+
+use crate::classification::Classification;
+use crate::identity::Principal;
+use crate::names::{Namespace, ToolName, TraceId};
+use crate::policies::ClassifiedTool;
+use crate::session::Session;
+
+/// Which door the caller used.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Route {
+    /// `/{namespace}/mcp`: one upstream under its own names.
+    One(Namespace),
+    /// `/mcp`: everything, under names that carry the namespace.
+    All,
+}
+
+/// What the client wants of the upstream.
+#[derive(Debug, Clone)]
+pub enum Ask {
+    Message(Message),
+    /// The GET stream of the session eras.
+    Listen { last_event_id: Option<String> },
+    /// DELETE of a session.
+    EndSession,
+}
+
+/// What the question is about, as far as judging goes.
+#[derive(Debug, Clone)]
+pub enum Subject {
+    Tool(ToolSubject),
+    /// Reads data without naming a tool: `resources/read`, `prompts/get`, `completion/complete`.
+    Read,
+    /// Handshake, lists, pings, notifications, streams: nothing that decides.
+    Plain,
+}
+
+#[derive(Debug, Clone)]
+pub struct ToolSubject {
+    pub name: ToolName,
+    /// `None`: nobody classified it, so it counts as the worst.
+    pub classified: Option<Arc<ClassifiedTool>>,
+    /// The operator chose to watch this upstream's unclassified tools instead of refusing them.
+    pub observed: bool,
+}
+
+impl ToolSubject {
+    pub fn classification(&self) -> Classification {
+        match &self.classified {
+            Some(tool) => tool.classification,
+            None => crate::manifest::RiskLevel::HighWrite.classification(),
+        }
+    }
+
+    pub fn side_effects(&self) -> bool {
+        self.classified.as_ref().is_none_or(|tool| tool.manifest.side_effects)
+    }
+
+    pub fn governs(&self) -> bool {
+        self.classified.as_ref().is_some_and(|tool| tool.manifest.governs())
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Exchange {
+    pub trace_id: TraceId,
+    pub principal: Arc<Principal>,
+    pub route: Route,
+    /// What the client speaks, where it has said so.
+    pub revision: Option<Revision>,
+    pub session: Option<Session>,
+    pub ask: Ask,
+    pub subject: Subject,
+    /// Headers that travel with the body and are not derived from it: `Mcp-Param-*`, `traceparent`.
+    pub carried: Vec<(String, String)>,
+}
+
+impl Exchange {
+    pub fn message(&self) -> Option<&Message> {
+        match &self.ask {
+            Ask::Message(message) => Some(message),
+            _ => None,
+        }
+    }
+
+    pub fn method(&self) -> Option<&str> {
+        self.message().and_then(Message::method)
+    }
+
+    pub fn tool(&self) -> Option<&ToolSubject> {
+        match &self.subject {
+            Subject::Tool(tool) => Some(tool),
+            _ => None,
+        }
+    }
+
+    /// The arguments of a tool call, where there are any.
+    pub fn arguments(&self) -> Option<&Value> {
+        self.tool()?;
+        self.message()?.params()?.get("arguments")
+    }
+
+    pub fn argument(&self, name: &str) -> Option<&Value> {
+        self.arguments()?.get(name)
+    }
+
+    pub fn is_modern(&self) -> bool {
+        self.revision.is_some_and(Revision::is_modern)
+    }
+
+    /// Decisions go into the chain; handshakes and lists do not, and neither do the tools that write the chain.
+    pub fn is_governed(&self) -> bool {
+        match &self.subject {
+            Subject::Tool(tool) => !tool.governs(),
+            Subject::Read => true,
+            Subject::Plain => false,
+        }
+    }
+
+    pub fn classification(&self) -> Classification {
+        match &self.subject {
+            Subject::Tool(tool) => tool.classification(),
+            _ => crate::manifest::RiskLevel::ReadOnly.classification(),
+        }
+    }
+
+    /// The worst is assumed until a manifest says otherwise.
+    pub fn has_side_effects(&self) -> bool {
+        self.tool().is_some_and(ToolSubject::side_effects)
+    }
+}

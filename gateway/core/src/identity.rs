@@ -1,0 +1,78 @@
+//! Who asks. A caller starts as nobody and becomes somebody only through the directory.
+
+use std::fmt;
+
+use crate::classification::{Autonomy, DecisionType, Risk};
+use crate::manifest::AgentMode;
+use crate::names::{AgentId, TenantId};
+
+/// What a caller showed. The secret is never printed.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Credential {
+    None,
+    Key(String),
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "Credential::None",
+            Self::Key(_) => "Credential::Key(hidden)",
+        })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PrincipalKind {
+    Anonymous,
+    Agent,
+    /// Holds a tenant key with the `admin` scope: may register agents, may not call governed tools.
+    Admin,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Principal {
+    pub kind: PrincipalKind,
+    pub tenant: Option<TenantId>,
+    pub agent: AgentId,
+    pub autonomy: Autonomy,
+    pub allowed_types: Vec<DecisionType>,
+    pub max_risk: Risk,
+    pub scopes: Vec<String>,
+}
+
+impl Principal {
+    /// Nobody: no tenant, the lowest autonomy, the smallest risk.
+    pub fn anonymous() -> Self {
+        Self {
+            kind: PrincipalKind::Anonymous,
+            tenant: None,
+            agent: AgentId::unauthenticated(),
+            autonomy: Autonomy::A1,
+            allowed_types: Vec::new(),
+            max_risk: Risk::R1,
+            scopes: Vec::new(),
+        }
+    }
+
+    pub fn mode(&self) -> AgentMode {
+        AgentMode::of(self.autonomy)
+    }
+
+    pub fn is_admin(&self) -> bool {
+        self.kind == PrincipalKind::Admin
+    }
+
+    /// Names this principal across nodes and restarts: what sealed tokens are bound to.
+    pub fn binding(&self) -> String {
+        let kind = match self.kind {
+            PrincipalKind::Anonymous => "anonymous",
+            PrincipalKind::Agent => "agent",
+            PrincipalKind::Admin => "admin",
+        };
+        match self.tenant {
+            Some(tenant) => format!("{kind}:{tenant}:{}", self.agent),
+            None => format!("{kind}::{}", self.agent),
+        }
+    }
+}

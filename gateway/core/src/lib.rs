@@ -1,0 +1,36 @@
+//! The hexagon: what a call is, who asks, what a tool may do, what is decided and how it is written down.
+//!
+//! Nothing here opens a file or a socket, asks the time or starts a task. Whatever needs the world is a trait in
+//! [`ports`]; the server hands in the adapters.
+
+pub mod chain;
+pub mod classification;
+pub mod exchange;
+pub mod gateway;
+pub mod identity;
+pub mod keys;
+pub mod lists;
+pub mod manifest;
+pub mod matrix;
+pub mod names;
+pub mod outcome;
+pub mod policies;
+pub mod ports;
+pub mod refusal;
+pub mod session;
+pub mod trace;
+pub mod verdict;
+
+pub use chain::{Chain, Judge, Mutator, Permit, Plugin, PluginMode};
+pub use classification::{Autonomy, Classification, DecisionType, Reversibility, Risk};
+pub use exchange::{Ask, Exchange, Route, Subject};
+pub use gateway::Gateway;
+pub use identity::{Credential, Principal, PrincipalKind};
+pub use manifest::{AgentMode, RiskLevel, ToolManifest};
+pub use names::{AgentId, Namespace, TenantId, ToolName, TraceId};
+pub use policies::Policies;
+pub use trace::{EventType, Trace, TraceDraft};
+pub use verdict::{Decision, Reason, Verdict};
+
+/// An adapter's own error: logged where it is handled, never sent to a client.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

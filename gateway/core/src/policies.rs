@@ -1,0 +1,51 @@
+//! The policies in force: one immutable set, read as a whole, swapped as a whole.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::classification::Classification;
+use crate::manifest::ToolManifest;
+use crate::matrix::Matrix;
+use crate::names::ToolName;
+
+/// A tool an operator has classified.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ClassifiedTool {
+    pub manifest: ToolManifest,
+    /// What a call of it counts as: the risk level's own, raised where the policy says so.
+    pub classification: Classification,
+}
+
+impl ClassifiedTool {
+    pub fn new(manifest: ToolManifest, raised_to: Option<Classification>) -> Self {
+        let least = manifest.risk_level.classification();
+        let classification = raised_to.map_or(least, |wanted| least.raised_to(wanted));
+        Self { manifest, classification }
+    }
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Policies {
+    pub tools: BTreeMap<ToolName, Arc<ClassifiedTool>>,
+    pub matrix: Matrix,
+    /// SHA-256 of everything above: names the rules that a trace was decided under.
+    #[serde(skip)]
+    pub digest: String,
+}
+
+impl Policies {
+    pub fn new(tools: BTreeMap<ToolName, Arc<ClassifiedTool>>, matrix: Matrix) -> Self {
+        let mut policies = Self { tools, matrix, digest: String::new() };
+        // Only plain data is serialised, so this cannot fail; an empty digest would merely be a useless one.
+        let canonical = serde_json_canonicalizer::to_vec(&policies).unwrap_or_default();
+        policies.digest = format!("sha256:{}", hex::encode(Sha256::digest(&canonical)));
+        policies
+    }
+
+    pub fn tool(&self, name: &ToolName) -> Option<&Arc<ClassifiedTool>> {
+        self.tools.get(name)
+    }
+}

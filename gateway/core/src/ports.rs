@@ -1,0 +1,327 @@
+//! Every port: what the gateway needs of the world, as traits. Adapters live in `store`, `upstream`, `tools`, `server`.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::stream::BoxStream;
+use gateway_protocol::Reply;
+use gateway_protocol::sse;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::BoxError;
+use crate::chain::Permit;
+use crate::classification::{Autonomy, DecisionType, Risk};
+use crate::exchange::Route;
+use crate::identity::{Credential, Principal};
+use crate::names::{AgentId, Namespace, TenantId, TraceId};
+use crate::outcome::AuditRow;
+use crate::trace::{Head, Trace, TraceDraft};
+
+/// The time and fresh identities.
+pub trait Clock: Send + Sync {
+    fn now(&self) -> Timestamp;
+    /// Time-ordered and unique.
+    fn fresh_id(&self) -> Uuid;
+}
+
+/// Seals small texts so that only the gateway's nodes can read or make them.
+pub trait Seal: Send + Sync {
+    fn seal(&self, plain: &[u8]) -> String;
+    fn open(&self, sealed: &str) -> Option<Vec<u8>>;
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum AuthError {
+    #[error("no credential was sent: send `x-api-key: KEY` or `Authorization: Bearer KEY`")]
+    Missing,
+    #[error("Invalid or revoked API key")]
+    Invalid,
+    #[error("Agent not found or inactive")]
+    Inactive,
+    #[error("identities cannot be checked right now")]
+    Unavailable(#[source] BoxError),
+}
+
+/// Who a credential belongs to.
+#[async_trait]
+pub trait Directory: Send + Sync {
+    async fn authenticate(&self, credential: &Credential) -> Result<Arc<Principal>, AuthError>;
+}
+
+/// A call over its limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limited {
+    pub rule: &'static str,
+    pub message: String,
+    pub retry_after_ms: u64,
+}
+
+/// Rate and quota.
+pub trait Usage: Send + Sync {
+    fn take(&self, principal: &Principal) -> Result<(), Limited>;
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("{0} already exists")]
+    Exists(String),
+    #[error("{0} was not found")]
+    NotFound(String),
+    #[error("{0}")]
+    Invalid(String),
+    #[error("the store is unavailable")]
+    Unavailable(#[source] BoxError),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tenant {
+    pub id: TenantId,
+    pub name: String,
+    pub created_at: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AgentStatus {
+    Active,
+    Suspended,
+    Revoked,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NewAgent {
+    pub agent_id: AgentId,
+    pub name: String,
+    pub description: Option<String>,
+    pub autonomy: Autonomy,
+    pub allowed_types: Vec<DecisionType>,
+    pub max_risk: Risk,
+    pub owner_name: Option<String>,
+    pub owner_email: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AgentRecord {
+    pub id: Uuid,
+    pub tenant: TenantId,
+    #[serde(flatten)]
+    pub agent: NewAgent,
+    pub status: AgentStatus,
+    pub created_at: String,
+}
+
+/// A key as it may be stored and shown: never the key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredKey {
+    pub id: Uuid,
+    pub prefix: String,
+    pub created_at: String,
+    pub last_used_at: Option<String>,
+    pub revoked_at: Option<String>,
+}
+
+/// What a key's hash leads to.
+#[derive(Debug, Clone)]
+pub struct KeyOwner {
+    pub key_id: Uuid,
+    pub key_hash: String,
+    pub principal: Principal,
+    /// False once the key is revoked or switched off.
+    pub key_active: bool,
+    pub agent_status: AgentStatus,
+}
+
+/// Tenants, agents and their keys. Every query names its tenant, except the one that finds out whose a key is.
+#[async_trait]
+pub trait TenantStore: Send + Sync {
+    async fn add_tenant(&self, name: &str) -> Result<Tenant, StoreError>;
+    async fn tenants(&self) -> Result<Vec<Tenant>, StoreError>;
+    async fn tenant(&self, name_or_id: &str) -> Result<Tenant, StoreError>;
+    /// A tenant key (`api_keys`) with scopes; only hash is stored.
+    async fn add_tenant_key(&self, tenant: TenantId, name: &str, key_hash: &str, scopes: &[String]) -> Result<Uuid, StoreError>;
+    /// Agent and first key in one transaction: no agent is left behind without one.
+    async fn add_agent(&self, tenant: TenantId, agent: &NewAgent, key_hash: &str, key_prefix: &str) -> Result<AgentRecord, StoreError>;
+    async fn agents(&self, tenant: TenantId) -> Result<Vec<AgentRecord>, StoreError>;
+    async fn agent(&self, tenant: TenantId, agent: &AgentId) -> Result<AgentRecord, StoreError>;
+    async fn set_agent_status(&self, tenant: TenantId, agent: &AgentId, status: AgentStatus) -> Result<(), StoreError>;
+    async fn add_key(&self, tenant: TenantId, agent: &AgentId, key_hash: &str, key_prefix: &str) -> Result<Uuid, StoreError>;
+    async fn keys(&self, tenant: TenantId, agent: &AgentId) -> Result<Vec<StoredKey>, StoreError>;
+    /// Active keys whose prefix, or whose id, starts with the given text; agent keys of all tenants (an operator's question).
+    async fn keys_starting(&self, text: &str) -> Result<Vec<StoredKey>, StoreError>;
+    async fn revoke_key(&self, key: Uuid) -> Result<(), StoreError>;
+    /// Agent keys and tenant keys alike.
+    async fn key_owner(&self, key_hash: &str) -> Result<Option<KeyOwner>, StoreError>;
+    async fn touch_key(&self, key: Uuid) -> Result<(), StoreError>;
+    /// The agent that callers without credentials act as: looked up in every tenant, refused if two have it.
+    async fn find_agent_anywhere(&self, agent: &AgentId) -> Result<AgentRecord, StoreError>;
+}
+
+/// A tool as an upstream described it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolDefinition {
+    pub name: crate::names::ToolName,
+    /// The whole definition as listed: description, schemas, annotations.
+    pub definition: Value,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RegisteredTool {
+    pub id: Uuid,
+    pub tenant: TenantId,
+    pub name: String,
+    pub version: String,
+    pub is_recommended: bool,
+    pub schema: Value,
+    pub metadata: Value,
+    /// `unclassified` until a manifest says otherwise.
+    pub risk_level: String,
+    pub is_active: bool,
+}
+
+/// Tool definitions as seen on their way through, per tenant.
+#[async_trait]
+pub trait ToolRegistry: Send + Sync {
+    /// Remembers what was listed; never waits for the store, and the same definition twice costs nothing.
+    fn seen(&self, tenant: TenantId, tools: Vec<(ToolDefinition, Option<crate::manifest::RiskLevel>)>);
+    async fn registered(&self, tenant: TenantId) -> Result<Vec<RegisteredTool>, StoreError>;
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    #[error("the audit queue is full")]
+    Full,
+    #[error("the ledger is unavailable")]
+    Unavailable(#[source] BoxError),
+}
+
+/// Where in its chain a trace stands once it is durable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    pub trace_id: TraceId,
+    pub seq: i64,
+    pub previous_hash: Option<String>,
+    pub event_hash: String,
+}
+
+/// The queue in front of the ledger. Room is reserved before anything happens, so that a full queue refuses a call
+/// instead of losing its record.
+#[async_trait]
+pub trait AuditBuffer: Send + Sync {
+    /// Room for one trace and one row.
+    fn reserve(&self) -> Result<(), LedgerError>;
+    /// Gives back room that was not used, in records.
+    fn release(&self, records: usize);
+    /// Uses one reserved place. With `wait`, returns once the trace is durable: in the store (with its receipt) or, when the store is away, in
+    /// the local spool (no receipt yet).
+    async fn append(&self, draft: TraceDraft, wait: bool) -> Result<Option<Receipt>, LedgerError>;
+    /// Uses one reserved place; never waits.
+    fn settle(&self, row: AuditRow);
+}
+
+/// One record on its way into the store.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Record {
+    Trace(TraceDraft),
+    Row(AuditRow),
+}
+
+/// The chain's storage. One transaction per batch: heads locked in key order, hashed, inserted, moved.
+#[async_trait]
+pub trait Ledger: Send + Sync {
+    /// Receipts for the traces, in their order. A trace id that is already stored is skipped and its receipt returned, so
+    /// that a replay after a crash doubles nothing.
+    async fn append_batch(&self, records: &[Record]) -> Result<Vec<Receipt>, LedgerError>;
+    async fn head(&self, tenant: Option<TenantId>, agent: &AgentId) -> Result<Head, LedgerError>;
+    /// Traces with `seq > after`, ascending, at most `limit`.
+    async fn traces(&self, tenant: Option<TenantId>, agent: &AgentId, after: i64, limit: i64) -> Result<Vec<Trace>, LedgerError>;
+    /// Every chain there is: an operator's question. A tenant of `None` holds what nobody in particular did.
+    async fn chains(&self) -> Result<Vec<(Option<TenantId>, AgentId)>, LedgerError>;
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum UpstreamError {
+    #[error("`{0}` is not reachable")]
+    Unreachable(Namespace, #[source] BoxError),
+    #[error("`{0}` did not answer in time")]
+    TimedOut(Namespace),
+    #[error("`{namespace}` answered with something that is not MCP: {what}")]
+    NotMcp { namespace: Namespace, what: String },
+    /// The session is gone upstream: the client must initialise again.
+    #[error("the session with `{0}` is gone")]
+    SessionGone(Namespace),
+}
+
+/// What an upstream gave back for one call.
+pub struct Answered {
+    pub status: u16,
+    /// The upstream's own session id, when it minted one.
+    pub session: Option<String>,
+    pub content: Content,
+}
+
+pub enum Content {
+    /// Accepted, nothing to say (202, 204).
+    Nothing,
+    One(Reply),
+    /// Events in the order they arrived; never collected.
+    Stream(BoxStream<'static, Result<StreamItem, UpstreamError>>),
+    /// Not a JSON-RPC message: an HTTP refusal in its own words. Only the status is told to the client.
+    Foreign { content_type: String, body: Bytes },
+}
+
+pub enum StreamItem {
+    /// The event's frame fields, and its message unless the event carried none (a priming event).
+    Event { frame: sse::Event, reply: Option<Reply> },
+    Comment(Bytes),
+}
+
+/// One MCP server, or all of them. Takes a [`Permit`] and nothing else.
+#[async_trait]
+pub trait Upstream: Send + Sync {
+    async fn call(&self, permit: &Permit) -> Result<Answered, UpstreamError>;
+    /// What the operator said of tools without a manifest here: true means watch, false means refuse.
+    fn observes_unclassified(&self) -> bool {
+        false
+    }
+}
+
+/// Where a call is executed: which upstream stands behind a route.
+pub trait ExecutionEngine: Send + Sync {
+    fn upstream(&self, route: &Route) -> Option<Arc<dyn Upstream>>;
+    fn namespaces(&self) -> Vec<Namespace>;
+}
+
+/// One table of a database that tools may read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableInfo {
+    pub name: String,
+    pub columns: Vec<ColumnInfo>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnInfo {
+    pub name: String,
+    pub data_type: String,
+    pub nullable: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rows {
+    pub columns: Vec<String>,
+    /// Each row as an object.
+    pub rows: Vec<Value>,
+    /// More rows matched than were asked for.
+    pub truncated: bool,
+}
+
+/// A database opened for reading only: the connection itself cannot write, whatever the text says.
+#[async_trait]
+pub trait ReadOnlyDatabase: Send + Sync {
+    async fn tables(&self) -> Result<Vec<TableInfo>, StoreError>;
+    async fn query(&self, sql: &str, max_rows: usize) -> Result<Rows, StoreError>;
+}

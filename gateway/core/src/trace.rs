@@ -1,0 +1,260 @@
+//! The audit record, and how each is hashed onto the one before.
+//!
+//! `event_hash` is SHA-256 over the RFC 8785 form of every field but itself, `previous_hash` included, so that changing,
+//! dropping or reordering a trace shows. `seq` is dense per agent and orders the chain; it is not hashed.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::classification::{Classification, scale};
+use crate::names::{AgentId, TenantId, TraceId};
+
+scale!(
+    EventType, "decision, approval, escalation",
+    { Decision = "decision", Approval = "approval", Escalation = "escalation", }
+);
+
+/// A trace before it has its place in a chain.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TraceDraft {
+    pub tenant: Option<TenantId>,
+    pub agent: AgentId,
+    pub trace_id: TraceId,
+    pub event_type: EventType,
+    pub classification: Option<Classification>,
+    pub description: Option<String>,
+    pub reasoning: Option<String>,
+    pub authorization: Value,
+    pub context: Value,
+    /// Whole milliseconds: what is hashed is what the database gives back.
+    pub timestamp: Timestamp,
+}
+
+/// A trace in its chain, as stored and as exported.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trace {
+    pub seq: i64,
+    #[serde(flatten)]
+    pub event: Event,
+    pub event_hash: String,
+}
+
+/// Exactly what is hashed. Absent values are null, an absent context is `{}`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    pub trace_id: String,
+    pub agent_id: String,
+    pub event_type: String,
+    pub decision_type: Option<String>,
+    pub risk_level: Option<String>,
+    pub reversibility: Option<String>,
+    pub classification_code: Option<String>,
+    pub description: Option<String>,
+    pub reasoning: Option<String>,
+    pub authorization: Value,
+    pub context: Value,
+    pub previous_hash: Option<String>,
+    pub timestamp: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the trace cannot be written in canonical form")]
+pub struct Unhashable(#[source] serde_json::Error);
+
+impl Event {
+    pub fn hash(&self) -> Result<String, Unhashable> {
+        let canonical = serde_json_canonicalizer::to_vec(self).map_err(Unhashable)?;
+        Ok(format!("sha256:{}", hex::encode(Sha256::digest(&canonical))))
+    }
+}
+
+/// `2026-02-23T00:00:00.000Z`: always three decimals, so that equal times are equal texts.
+pub fn written_time(timestamp: Timestamp) -> String {
+    format!("{timestamp:.3}")
+}
+
+/// The end of a chain: where the next trace goes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Head {
+    pub seq: i64,
+    pub event_hash: Option<String>,
+}
+
+impl Head {
+    /// Puts a draft at the end of the chain and moves the end.
+    pub fn link(&mut self, draft: &TraceDraft) -> Result<Trace, Unhashable> {
+        let part = draft.classification;
+        let event = Event {
+            trace_id: draft.trace_id.as_str().into(),
+            agent_id: draft.agent.as_str().into(),
+            event_type: draft.event_type.as_str().into(),
+            decision_type: part.map(|part| part.decision_type.as_str().into()),
+            risk_level: part.map(|part| part.risk.as_str().into()),
+            reversibility: part.map(|part| part.reversibility.as_str().into()),
+            classification_code: part.map(|part| part.code()),
+            description: draft.description.clone(),
+            reasoning: draft.reasoning.clone(),
+            authorization: draft.authorization.clone(),
+            context: draft.context.clone(),
+            previous_hash: self.event_hash.clone(),
+            timestamp: written_time(draft.timestamp),
+        };
+        let event_hash = event.hash()?;
+        self.seq += 1;
+        self.event_hash = Some(event_hash.clone());
+        Ok(Trace { seq: self.seq, event, event_hash })
+    }
+}
+
+/// What a walk along a chain found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ChainReport {
+    pub valid: bool,
+    pub chain_length: i64,
+    pub checked: i64,
+    pub first_trace: Option<String>,
+    pub last_trace: Option<String>,
+    pub broken_at: Option<String>,
+}
+
+/// Walks a chain in `seq` order, page by page, holding one hash.
+#[derive(Debug, Default)]
+pub struct ChainWalk {
+    expected: Option<Head>,
+    first: Option<String>,
+    last: Option<String>,
+    checked: i64,
+    broken_at: Option<String>,
+}
+
+impl ChainWalk {
+    /// From the very first trace.
+    pub fn from_start() -> Self {
+        Self { expected: Some(Head::default()), ..Self::default() }
+    }
+
+    /// From the middle: `before` is the trace in front of the first one checked.
+    pub fn after(before: &Trace) -> Self {
+        let head = Head { seq: before.seq, event_hash: Some(before.event_hash.clone()) };
+        Self { expected: Some(head), ..Self::default() }
+    }
+
+    pub fn is_broken(&self) -> bool {
+        self.broken_at.is_some()
+    }
+
+    pub fn step(&mut self, trace: &Trace) {
+        if self.is_broken() {
+            return;
+        }
+        self.checked += 1;
+        self.first.get_or_insert_with(|| trace.event.trace_id.clone());
+        self.last = Some(trace.event.trace_id.clone());
+        let follows = self
+            .expected
+            .as_ref()
+            .is_none_or(|head| head.seq + 1 == trace.seq && head.event_hash == trace.event.previous_hash);
+        let intact = trace.event.hash().is_ok_and(|hash| hash == trace.event_hash);
+        if !follows || !intact {
+            self.broken_at = Some(trace.event.trace_id.clone());
+        }
+        self.expected = Some(Head { seq: trace.seq, event_hash: Some(trace.event_hash.clone()) });
+    }
+
+    /// `head` is where the store believes the chain ends: a missing tail shows against it.
+    pub fn finish(self, head: &Head, last_in_store: Option<String>) -> ChainReport {
+        let reached = self.expected.unwrap_or_default();
+        let tail_missing = !self.broken_at.is_some() && reached != *head;
+        let broken_at = match (self.broken_at, tail_missing) {
+            (Some(trace), _) => Some(trace),
+            (None, true) => Some(self.last.clone().unwrap_or_else(|| "the chain is empty but its head is not".into())),
+            (None, false) => None,
+        };
+        ChainReport {
+            valid: broken_at.is_none(),
+            chain_length: head.seq,
+            checked: self.checked,
+            first_trace: self.first,
+            last_trace: last_in_store.or(self.last),
+            broken_at,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::classification::{DecisionType, Reversibility, Risk};
+    use serde_json::json;
+
+    fn draft(n: u128) -> TraceDraft {
+        TraceDraft {
+            tenant: None,
+            agent: "agent-billing-001".parse().unwrap(),
+            trace_id: TraceId::from_uuid(uuid::Uuid::from_u128(n)),
+            event_type: EventType::Decision,
+            classification: Some(Classification::new(DecisionType::D2, Risk::R2, Reversibility::Partial)),
+            description: Some("Selected vendor B over vendor A".into()),
+            reasoning: Some("Vendor B offers 15% lower fees with equivalent SLA".into()),
+            authorization: json!({"required": false, "matrix_result": "A3 x D2 = AUTHORIZED"}),
+            context: json!({}),
+            timestamp: "2026-02-23T00:00:00Z".parse().unwrap(),
+        }
+    }
+
+    // acceptance 19: the vector that was computed independently.
+    #[test]
+    fn the_known_vector_hashes_as_known() {
+        let trace = Head::default().link(&draft(1)).unwrap();
+        assert_eq!(trace.event.trace_id, "trc_00000000000000000000000000000001");
+        assert_eq!(trace.event.timestamp, "2026-02-23T00:00:00.000Z");
+        assert_eq!(trace.event_hash, "sha256:5efe256c39fd60700ab981bcfdae5849447c5a5d4a8821c3c1eb4b103482f629");
+    }
+
+    fn chain(length: u128) -> (Vec<Trace>, Head) {
+        let mut head = Head::default();
+        let traces = (1..=length).map(|n| head.link(&draft(n)).unwrap()).collect();
+        (traces, head)
+    }
+
+    fn walk(traces: &[Trace], head: &Head) -> ChainReport {
+        let mut walk = ChainWalk::from_start();
+        traces.iter().for_each(|trace| walk.step(trace));
+        walk.finish(head, None)
+    }
+
+    // acceptance 20, 21: nested changes, a missing link, a missing tail, a swap.
+    #[test]
+    fn whatever_is_done_to_a_chain_shows_at_the_first_break() {
+        let (traces, head) = chain(5);
+        assert!(walk(&traces, &head).valid);
+        let id = |n: usize| Some(traces.get(n - 1).unwrap().event.trace_id.clone());
+
+        let mut changed = traces.clone();
+        changed.get_mut(2).unwrap().event.authorization["required"] = json!(true);
+        assert_eq!(walk(&changed, &head).broken_at, id(3));
+
+        let mut cut = traces.clone();
+        cut.remove(2);
+        assert_eq!(walk(&cut, &head).broken_at, id(4));
+
+        let mut swapped = traces.clone();
+        swapped.swap(1, 2);
+        assert_eq!(walk(&swapped, &head).broken_at, id(3));
+
+        let mut tail = traces.clone();
+        tail.pop();
+        assert_eq!(walk(&tail, &head).broken_at, id(4));
+        assert!(!walk(&[], &head).valid);
+    }
+
+    // acceptance 23: an empty chain is whole.
+    #[test]
+    fn an_empty_chain_is_valid() {
+        let report = walk(&[], &Head::default());
+        assert_eq!((report.valid, report.chain_length, report.first_trace, report.broken_at), (true, 0, None, None));
+    }
+}
