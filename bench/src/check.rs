@@ -43,7 +43,9 @@ impl Expected {
         match (self.payload, response.event_stream) {
             (Payload::Json(size), false) => result(&response.body, self.id, &echo_text(self.seed, size)),
             // A server may answer any POST with a stream; its only event is then the result.
-            (_, true) if !response.body.is_empty() => Err(format!("the stream ends inside an event: {}", excerpt(&response.body))),
+            (_, true) if !response.body.is_empty() => {
+                Err(format!("the stream ends inside an event: {}", excerpt(&response.body)))
+            }
             (_, true) if self.ended => Ok(()),
             (_, true) => Err(format!("the stream ends after {} events without a result", self.seen)),
             (Payload::Stream { .. }, false) => Err(format!("not a stream: {}", excerpt(&response.body))),
@@ -55,7 +57,9 @@ impl Expected {
         let (mut used, mut at) = (0, 0);
         let mut data: Option<&[u8]> = None;
         while let Some(rest) = body.get(at..) {
-            let Some(end) = memchr(b'\n', rest) else { break };
+            let Some(end) = memchr(b'\n', rest) else {
+                break;
+            };
             let line = rest.get(..end).unwrap_or_default();
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             at += end + 1;
@@ -90,7 +94,8 @@ impl Expected {
         if text_after(data, b"\"data\":\"", &expected) && memmem::find(data, b"\"notifications/message\"").is_some() {
             return Ok(());
         }
-        let value: Value = serde_json::from_slice(data).map_err(|error| format!("event {}: {error}: {}", self.seen, excerpt(data)))?;
+        let value: Value =
+            serde_json::from_slice(data).map_err(|error| format!("event {}: {error}: {}", self.seen, excerpt(data)))?;
         let method = value.get("method").and_then(Value::as_str);
         let text = value.pointer("/params/data").and_then(Value::as_str);
         if method == Some("notifications/message") && text.is_some_and(|text| expected.equals(text)) {
@@ -104,7 +109,8 @@ fn result(body: &[u8], id: u64, text: &Text) -> Result<(), String> {
     if has_id(body, id) && text_after(body, b"\"text\":\"", text) {
         return Ok(());
     }
-    let value: Value = serde_json::from_slice(body).map_err(|error| format!("not JSON ({error}): {}", excerpt(body)))?;
+    let value: Value =
+        serde_json::from_slice(body).map_err(|error| format!("not JSON ({error}): {}", excerpt(body)))?;
     if value.get("id").and_then(Value::as_u64) != Some(id) {
         return Err(format!("the answer to another id than {id}: {}", excerpt(body)));
     }
@@ -154,10 +160,13 @@ fn excerpt(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
 
     fn body(id: u64, text: &Text) -> Vec<u8> {
-        let mut out = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":""#).into_bytes();
+        let mut out =
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":""#).into_bytes();
         text.write(&mut out);
         out.extend_from_slice(br#""}],"isError":false}}"#);
         out

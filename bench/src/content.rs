@@ -15,8 +15,7 @@ const LONGEST: usize = 64 * 1024;
 const PROSE: &str = "the reeve of the port keeps the gate and writes down who came with what and where it went before \
     anything leaves the market so that whoever asks later may read the roll and need not take the word of the keeper ";
 
-static FILLER: LazyLock<Vec<u8>> =
-    LazyLock::new(|| PROSE.bytes().cycle().take(LONGEST + PROSE.len()).collect());
+static FILLER: LazyLock<Vec<u8>> = LazyLock::new(|| PROSE.bytes().cycle().take(LONGEST + PROSE.len()).collect());
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
@@ -128,6 +127,8 @@ pub fn mix(seed: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
 
     #[test]

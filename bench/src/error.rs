@@ -52,7 +52,8 @@ pub fn check_interrupt() -> Result<()> {
 pub fn watch_signals() -> Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
 
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context(|| "signal runtime".into())?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().context(|| "signal runtime".into())?;
     let (mut interrupt, mut terminate, mut hangup) = {
         let _inside = runtime.enter();
         let open = |kind| signal(kind).context(|| "listen for signals".into());

@@ -65,7 +65,12 @@ pub fn exchange(addr: SocketAddr, request: &str) -> Result<Response> {
 }
 
 /// Asks again and again until somebody is there; `alive` ends the wait early when the process has died.
-pub fn wait_until(what: &str, patience: Duration, mut alive: impl FnMut() -> Result<()>, mut ready: impl FnMut() -> bool) -> Result<()> {
+pub fn wait_until(
+    what: &str,
+    patience: Duration,
+    mut alive: impl FnMut() -> Result<()>,
+    mut ready: impl FnMut() -> bool,
+) -> Result<()> {
     let start = Instant::now();
     while start.elapsed() < patience {
         check_interrupt()?;

@@ -10,6 +10,7 @@ pub mod content;
 pub mod error;
 pub mod handshake;
 pub mod load;
+pub mod plan;
 pub mod proc;
 pub mod report;
 pub mod request;

@@ -12,11 +12,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::epoll;
-use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+};
 
 use crate::check::Expected;
-use crate::content::{Payload, mix};
+use crate::content::mix;
 use crate::error::{Context, Result, check_interrupt};
+use crate::plan::{Outcome, Pace, Plan};
 use crate::request::{Endpoint, FIRST_ID, Template};
 use crate::wire::Response;
 
@@ -26,39 +29,6 @@ const TIMER: u64 = u64::MAX;
 
 /// Ids are never used twice in a run, so an answer that comes to the wrong place cannot be taken for the right one.
 static NEXT_ID: AtomicU64 = AtomicU64::new(FIRST_ID);
-
-#[derive(Clone, Copy, Debug)]
-pub enum Pace {
-    Closed,
-    Fixed { per_second: f64 },
-}
-
-#[derive(Clone, Copy, Debug)]
-pub struct Plan {
-    pub payload: Payload,
-    pub connections: usize,
-    pub pace: Pace,
-    pub time: Duration,
-    /// Stop after so many requests, however much time is left.
-    pub limit: u64,
-}
-
-#[derive(Debug, Default)]
-pub struct Outcome {
-    pub done: u64,
-    pub errors: u64,
-    /// The first few, in words.
-    pub samples: Vec<String>,
-    /// From the first request to the last answer.
-    pub elapsed: Duration,
-    pub latencies_ns: Vec<u64>,
-}
-
-impl Outcome {
-    pub fn per_second(&self) -> f64 {
-        self.done as f64 / self.elapsed.as_secs_f64().max(1e-9)
-    }
-}
 
 struct Connection {
     stream: TcpStream,
@@ -104,12 +74,13 @@ impl<'a> Generator<'a> {
     }
 
     fn drive(&mut self) -> Result<()> {
-        let timer = self.timer()?;
         let mut events = Vec::with_capacity(self.plan.connections + 1);
         let mut buffer = vec![0; 256 * 1024];
         let tick = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
         self.start = Instant::now();
         self.last_answer = self.start;
+        // After `start`, and with the very interval requests are due by: a tick that came early would find nothing to send.
+        let timer = self.timer()?;
         loop {
             self.send_due()?;
             if self.finished() {
@@ -137,14 +108,16 @@ impl<'a> Generator<'a> {
 
     /// Only for a fixed rate: an interval timer of the kernel's, because a sleep in whole milliseconds would be most of the latency.
     fn timer(&self) -> Result<Option<OwnedFd>> {
-        let Pace::Fixed { per_second } = self.plan.pace else { return Ok(None) };
-        let interval = Duration::from_secs_f64(1.0 / per_second.max(0.01));
+        let Pace::Fixed { interval } = self.plan.pace else {
+            return Ok(None);
+        };
         let spec = Timespec::try_from(interval).context(|| "timer interval".into())?;
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags).context(|| "timer".into())?;
         let both = Itimerspec { it_interval: spec, it_value: spec };
         timerfd_settime(&timer, TimerfdTimerFlags::empty(), &both).context(|| "timer".into())?;
-        epoll::add(&self.epoll, &timer, epoll::EventData::new_u64(TIMER), epoll::EventFlags::IN).context(|| "timer".into())?;
+        epoll::add(&self.epoll, &timer, epoll::EventData::new_u64(TIMER), epoll::EventFlags::IN)
+            .context(|| "timer".into())?;
         Ok(Some(timer))
     }
 
@@ -160,8 +133,9 @@ impl<'a> Generator<'a> {
         let end = self.start + self.plan.time;
         match self.plan.pace {
             Pace::Closed => Some(Instant::now()).filter(|now| *now < end),
-            Pace::Fixed { per_second } => {
-                Some(self.start + Duration::from_secs_f64(self.sent as f64 / per_second)).filter(|due| *due < end)
+            Pace::Fixed { interval } => {
+                let after = interval.saturating_mul(u32::try_from(self.sent).unwrap_or(u32::MAX));
+                Some(self.start + after).filter(|due| *due < end)
             }
         }
     }
@@ -172,8 +146,12 @@ impl<'a> Generator<'a> {
 
     fn send_due(&mut self) -> Result<()> {
         while !self.idle.is_empty() {
-            let Some(due) = self.next_due().filter(|due| *due <= Instant::now()) else { return Ok(()) };
-            let Some(index) = self.idle.pop_front() else { return Ok(()) };
+            let Some(due) = self.next_due().filter(|due| *due <= Instant::now()) else {
+                return Ok(());
+            };
+            let Some(index) = self.idle.pop_front() else {
+                return Ok(());
+            };
             self.send(index, due)?;
         }
         Ok(())
@@ -183,7 +161,9 @@ impl<'a> Generator<'a> {
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         let seed = mix(id);
         self.sent += 1;
-        let Some(connection) = self.connections.get_mut(index) else { return Ok(()) };
+        let Some(connection) = self.connections.get_mut(index) else {
+            return Ok(());
+        };
         connection.response.reset();
         connection.waiting = Some((Expected::new(id, seed, self.plan.payload), due));
         let bytes = self.template.fill(id, seed);
@@ -196,7 +176,9 @@ impl<'a> Generator<'a> {
     }
 
     fn readable(&mut self, index: usize, buffer: &mut [u8]) -> Result<()> {
-        let Some(connection) = self.connections.get_mut(index) else { return Ok(()) };
+        let Some(connection) = self.connections.get_mut(index) else {
+            return Ok(());
+        };
         let read = match connection.stream.read(buffer) {
             Ok(read) => read,
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Ok(()),
@@ -224,7 +206,9 @@ impl<'a> Generator<'a> {
         match verdict {
             Ok(()) => {
                 self.outcome.done += 1;
-                self.outcome.latencies_ns.push(u64::try_from(self.last_answer.duration_since(due).as_nanos()).unwrap_or(u64::MAX));
+                self.outcome
+                    .latencies_ns
+                    .push(u64::try_from(self.last_answer.duration_since(due).as_nanos()).unwrap_or(u64::MAX));
             }
             Err(what) => self.complain(1, what),
         }

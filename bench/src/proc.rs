@@ -27,15 +27,28 @@ struct Stat {
 /// CPU time of the tree under `root` so far. The kernel gives it in ticks of 10 ms, so measure over seconds.
 pub fn cpu(root: u32) -> Result<Duration> {
     let ticks: u64 = tree(root)?.iter().map(|(_, stat)| stat.ticks).sum();
+    Ok(ticks_to_time(ticks))
+}
+
+fn ticks_to_time(ticks: u64) -> Duration {
     let per_second = rustix::param::clock_ticks_per_second().max(1);
-    Ok(Duration::from_micros(ticks * 1_000_000 / per_second))
+    Duration::from_micros(ticks * 1_000_000 / per_second)
+}
+
+/// CPU time of everything on this machine so far, time a hypervisor took away included.
+pub fn machine() -> Result<Duration> {
+    let text = fs::read_to_string("/proc/stat").context(|| "read /proc/stat".into())?;
+    let ticks = parse_machine(&text).context(|| "/proc/stat has no line `cpu`".into())?;
+    Ok(ticks_to_time(ticks))
 }
 
 pub fn memory(root: u32) -> Result<Memory> {
     let mut sum = Memory::default();
     for (pid, _) in tree(root)? {
         // A child may end between the listing and here.
-        let Ok(status) = fs::read_to_string(format!("/proc/{pid}/status")) else { continue };
+        let Ok(status) = fs::read_to_string(format!("/proc/{pid}/status")) else {
+            continue;
+        };
         sum.rss_kib += field_kib(&status, "VmRSS:");
         sum.peak_kib += field_kib(&status, "VmHWM:");
     }
@@ -63,7 +76,9 @@ fn tree(root: u32) -> Result<Vec<(u32, Stat)>> {
     let own = read_stat(root).context(|| format!("process {root} is gone"))?;
     let mut children: HashMap<u32, Vec<(u32, Stat)>> = HashMap::new();
     for entry in fs::read_dir("/proc").context(|| "list /proc".into())?.flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
         if let Some(stat) = read_stat(pid) {
             children.entry(stat.parent).or_default().push((pid, stat));
         }
@@ -92,6 +107,13 @@ fn parse_stat(text: &str) -> Option<Stat> {
     (times.len() == 4).then(|| Stat { parent, ticks: times.iter().sum() })
 }
 
+/// user, nice, system, then idle and iowait, which are not work, then irq, softirq, steal.
+fn parse_machine(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let fields = line.split_ascii_whitespace().take(8).enumerate();
+    Some(fields.filter(|(at, _)| *at != 3 && *at != 4).filter_map(|(_, field)| field.parse::<u64>().ok()).sum())
+}
+
 fn field_kib(status: &str, name: &str) -> u64 {
     let value = status.lines().find_map(|line| line.strip_prefix(name));
     value.and_then(|value| value.split_ascii_whitespace().next()).and_then(|value| value.parse().ok()).unwrap_or(0)
@@ -99,6 +121,8 @@ fn field_kib(status: &str, name: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
 
     #[test]
@@ -108,6 +132,13 @@ mod tests {
             assert_eq!(parse_stat(&format!("42 ({name}) {rest}")), Some(Stat { parent: 7, ticks: 40 }), "{name}");
         }
         assert_eq!(parse_stat("42 (x"), None);
+    }
+
+    #[test]
+    fn idle_time_is_not_work() {
+        let text = "cpu  1 2 3 1000 2000 4 5 6 70 80\ncpu0 1 1 1 1 1 1 1 1 1 1\n";
+        assert_eq!(parse_machine(text), Some(21));
+        assert_eq!(parse_machine("intr 1"), None);
     }
 
     #[test]

@@ -55,9 +55,11 @@ pub fn run(port: u16, era: Era) -> Result<()> {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         std::process::exit(0);
     });
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context(|| "upstream runtime".into())?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().context(|| "upstream runtime".into())?;
     runtime.block_on(async {
-        let listener = TcpListener::bind(("127.0.0.1", port)).await.context(|| format!("bind the upstream to port {port}"))?;
+        let listener =
+            TcpListener::bind(("127.0.0.1", port)).await.context(|| format!("bind the upstream to port {port}"))?;
         loop {
             let (stream, _) = listener.accept().await.context(|| "accept".into())?;
             stream.set_nodelay(true).context(|| "nodelay".into())?;
@@ -97,7 +99,12 @@ async fn answer(request: Request<Incoming>, era: Era) -> std::result::Result<Ans
         "initialize" => result(id, &initialize()),
         "ping" => result(id, "{}"),
         "server/discover" if era == Era::Modern => result(id, &discover()),
-        _ => error(if modern && era == Era::Modern { StatusCode::NOT_FOUND } else { StatusCode::OK }, id, -32601, "no such method"),
+        _ => error(
+            if modern && era == Era::Modern { StatusCode::NOT_FOUND } else { StatusCode::OK },
+            id,
+            -32601,
+            "no such method",
+        ),
     })
 }
 
@@ -117,7 +124,8 @@ fn tool_call(id: &str, params: Option<&RawValue>, modern: bool) -> Answer {
     }
     let total = arguments.events.unwrap_or(10).min(MAX_EVENTS);
     let last = tool_result(id, &stream_text(seed, total), modern);
-    let events = Events { seed, next: 0, total, burst: arguments.burst.unwrap_or(1).max(1), last: Some(last), resting: false };
+    let events =
+        Events { seed, next: 0, total, burst: arguments.burst.unwrap_or(1).max(1), last: Some(last), resting: false };
     let mut response = Response::new(Either::Right(events));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
@@ -131,7 +139,8 @@ fn tool_result(id: &str, text: &Text, modern: bool) -> Vec<u8> {
         out.extend_from_slice(part.as_bytes());
     }
     text.write(&mut out);
-    let end: &[u8] = if modern { br#""}],"isError":false,"resultType":"complete"}}"# } else { br#""}],"isError":false}}"# };
+    let end: &[u8] =
+        if modern { br#""}],"isError":false,"resultType":"complete"}}"# } else { br#""}],"isError":false}}"# };
     out.extend_from_slice(end);
     out
 }
@@ -150,14 +159,19 @@ impl Body for Events {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Option<std::result::Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut TaskContext<'_>,
+    ) -> Poll<Option<std::result::Result<Frame<Bytes>, Infallible>>> {
         if std::mem::take(&mut self.resting) {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
         let mut out = Vec::with_capacity(256);
         if self.next < self.total {
-            out.extend_from_slice(b"event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":");
+            out.extend_from_slice(
+                b"event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":",
+            );
             out.extend_from_slice(b"{\"level\":\"info\",\"logger\":\"bench\",\"data\":\"");
             event_text(self.seed, self.next).write(&mut out);
             out.extend_from_slice(b"\"}}\n\n");
@@ -202,7 +216,10 @@ fn result(id: &str, result: &str) -> Answer {
 }
 
 fn error(status: StatusCode, id: &str, code: i32, message: &str) -> Answer {
-    json(status, format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"{message}"}}}}"#).into_bytes())
+    json(
+        status,
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"{message}"}}}}"#).into_bytes(),
+    )
 }
 
 fn json(status: StatusCode, body: Vec<u8>) -> Answer {

@@ -14,7 +14,9 @@ enum State {
     ChunkSize,
     ChunkData(usize),
     /// The line end after a chunk, or a trailer line after the last one.
-    ChunkEnd { last: bool },
+    ChunkEnd {
+        last: bool,
+    },
     Done,
 }
 
@@ -83,7 +85,9 @@ impl Response {
                 }
                 State::ChunkSize => self.chunk_size(input)?,
                 State::ChunkEnd { last } => self.chunk_end(input, last)?,
-                State::Done => return Err(format!("{} bytes after the end of the answer", input.len())),
+                State::Done => {
+                    return Err(format!("{} bytes after the end of the answer", input.len()));
+                }
             };
         }
         Ok(())
@@ -135,7 +139,9 @@ impl Response {
             (false, Some(0)) => State::Done,
             (false, Some(length)) => State::Fixed(length),
             (false, None) if self.status == 204 => State::Done,
-            (false, None) => return Err("an answer without content-length that is not chunked".into()),
+            (false, None) => {
+                return Err("an answer without content-length that is not chunked".into());
+            }
         };
         Ok(())
     }
@@ -181,6 +187,8 @@ impl Response {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
 
     const FIXED: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nMcp-Session-Id: s1\r\n\r\nhello";
@@ -197,7 +205,10 @@ mod tests {
                 }
                 assert!(response.done(), "pieces of {size}");
                 assert_eq!(response.body, b"hello", "pieces of {size}");
-                assert_eq!((response.status, response.event_stream, response.keep_alive), (200, event_stream, keep_alive));
+                assert_eq!(
+                    (response.status, response.event_stream, response.keep_alive),
+                    (200, event_stream, keep_alive)
+                );
             }
         }
     }

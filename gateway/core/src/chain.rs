@@ -80,6 +80,11 @@ impl Permit {
         &self.exchange
     }
 
+    /// Once the upstream has answered, the question itself is all that is still needed.
+    pub fn into_exchange(self) -> Exchange {
+        self.exchange
+    }
+
     /// The gateway's own side of a conversation with an upstream, on behalf of the admitted exchange: a handshake or a
     /// list. Never a tool call; asking for one gives `None`.
     pub fn for_own(&self, message: Message, session: Option<crate::session::Session>) -> Option<Self> {
@@ -93,9 +98,22 @@ impl Permit {
         Self { exchange: Exchange { session, ..self.exchange.clone() } }
     }
 
-    /// A question the gateway asks for nobody: what tools an upstream has, whether it is there.
+    /// The same admitted answer to an upstream's question, under the id that upstream gave it. `None` for anything that is
+    /// not an answer.
+    pub fn answering(&self, id: gateway_protocol::Id, session: Option<crate::session::Session>) -> Option<Self> {
+        let mut permit = self.in_session(session);
+        match &mut permit.exchange.ask {
+            Ask::Message(Message::Response(response)) => response.id = Some(id),
+            _ => return None,
+        }
+        Some(permit)
+    }
+
+    /// A question the gateway asks for nobody: what tools an upstream has, whether it is there. Ending the session it
+    /// asked in is part of it.
     pub fn for_discovery(exchange: Exchange) -> Option<Self> {
-        exchange.message().is_some_and(own_question).then_some(Self { exchange })
+        let own = matches!(exchange.ask, Ask::EndSession) || exchange.message().is_some_and(own_question);
+        own.then_some(Self { exchange })
     }
 }
 

@@ -1,21 +1,18 @@
 //! The axes of a decision: how free the agent is (A), what kind of decision (D), how risky (R), how reversible.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not one of {allowed}")]
 pub struct NotInScale {
-    text: String,
-    allowed: &'static str,
+    pub text: String,
+    pub allowed: &'static str,
 }
 
 macro_rules! scale {
     ($(#[$doc:meta])* $name:ident, $allowed:literal, { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)* }) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, ::serde::Serialize, ::serde::Deserialize)]
         pub enum $name { $($(#[$variant_doc])* #[serde(rename = $text)] $variant,)* }
 
         impl $name {
@@ -26,19 +23,19 @@ macro_rules! scale {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(self.as_str())
             }
         }
 
-        impl FromStr for $name {
-            type Err = NotInScale;
+        impl std::str::FromStr for $name {
+            type Err = $crate::classification::NotInScale;
 
-            fn from_str(text: &str) -> Result<Self, NotInScale> {
+            fn from_str(text: &str) -> Result<Self, $crate::classification::NotInScale> {
                 match text {
                     $($text => Ok(Self::$variant),)*
-                    _ => Err(NotInScale { text: text.into(), allowed: $allowed }),
+                    _ => Err($crate::classification::NotInScale { text: text.into(), allowed: $allowed }),
                 }
             }
         }

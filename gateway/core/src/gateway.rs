@@ -1,2 +1,239 @@
-//! stub
-pub struct Gateway;
+//! The life of a call, read top to bottom.
+//!
+//! `handle` authenticates, reads, and tells each message's story in `exchange`: limits, facts, chain, ledger, upstream,
+//! replies. Every way out that is not the answer itself goes through `refusal` and is recorded first.
+
+mod describe;
+mod record;
+mod replies;
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use futures::StreamExt;
+use gateway_protocol::headers::McpHeaders;
+use gateway_protocol::{Body, Id, Message, message, sse};
+
+use crate::chain::Chain;
+use crate::exchange::{Ask, Route};
+use crate::identity::{Credential, Principal};
+use crate::names::TraceId;
+use crate::outcome::Status;
+use crate::ports::{AuditBuffer, Clock, Directory, ExecutionEngine, Seal, ToolRegistry, Usage};
+use crate::refusal::{self, Answer, AnswerBody, Manner, Refused};
+use crate::verdict::Decision;
+
+use record::Story;
+
+/// What the edge read off the wire, bounded and not yet understood.
+pub struct Inbound {
+    pub route: Route,
+    pub verb: Verb,
+    pub headers: McpHeaders,
+    /// `traceparent` and its kin, carried on as they came.
+    pub carried: Vec<(String, String)>,
+    pub credential: Credential,
+}
+
+pub enum Verb {
+    Post(Bytes),
+    Get,
+    Delete,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// Every trace is durable before its answer goes out, not only those that matter most.
+    pub wait_for_all: bool,
+    pub manner: Manner,
+    pub max_depth: usize,
+}
+
+/// The ports, by name, so that the composition root reads like a list.
+pub struct Ports {
+    pub directory: Arc<dyn Directory>,
+    pub usage: Arc<dyn Usage>,
+    pub audit: Arc<dyn AuditBuffer>,
+    pub registry: Arc<dyn ToolRegistry>,
+    pub engine: Arc<dyn ExecutionEngine>,
+    pub clock: Arc<dyn Clock>,
+    pub seal: Arc<dyn Seal>,
+}
+
+pub struct Gateway {
+    chain: ArcSwap<Chain>,
+    engine: ArcSwap<Arc<dyn ExecutionEngine>>,
+    directory: Arc<dyn Directory>,
+    usage: Arc<dyn Usage>,
+    audit: Arc<dyn AuditBuffer>,
+    registry: Arc<dyn ToolRegistry>,
+    clock: Arc<dyn Clock>,
+    seal: Arc<dyn Seal>,
+    settings: ArcSwap<Settings>,
+}
+
+/// Who asked, at which door, with which headers: the same for every message of a batch.
+struct Caller {
+    route: Route,
+    headers: McpHeaders,
+    carried: Vec<(String, String)>,
+    principal: Arc<Principal>,
+}
+
+impl Gateway {
+    pub fn new(chain: Chain, ports: Ports, settings: Settings) -> Self {
+        Self {
+            chain: ArcSwap::from_pointee(chain),
+            engine: ArcSwap::from_pointee(ports.engine),
+            directory: ports.directory,
+            usage: ports.usage,
+            audit: ports.audit,
+            registry: ports.registry,
+            clock: ports.clock,
+            seal: ports.seal,
+            settings: ArcSwap::from_pointee(settings),
+        }
+    }
+
+    /// Messages already under way finish under the chain they began with.
+    pub fn replace_chain(&self, chain: Chain) {
+        self.chain.store(Arc::new(chain));
+    }
+
+    pub fn replace_engine(&self, engine: Arc<dyn ExecutionEngine>) {
+        self.engine.store(Arc::new(engine));
+    }
+
+    pub fn replace_settings(&self, settings: Settings) {
+        self.settings.store(Arc::new(settings));
+    }
+
+    pub fn chain(&self) -> Arc<Chain> {
+        self.chain.load_full()
+    }
+
+    pub async fn handle(&self, inbound: Inbound) -> Answer {
+        // Identity comes before parsing, so that even an unreadable body is written into somebody's chain.
+        let principal = match self.directory.authenticate(&inbound.credential).await {
+            Ok(principal) => principal,
+            Err(error) => return self.refuse_stranger(&error).await,
+        };
+        let Inbound { route, verb, headers, carried, .. } = inbound;
+        let caller = Caller { route, headers, carried, principal };
+        match verb {
+            Verb::Get => {
+                let last_event_id = caller.headers.last_event_id.clone();
+                self.exchange(&caller, Ask::Listen { last_event_id }).await
+            }
+            Verb::Delete => self.exchange(&caller, Ask::EndSession).await,
+            Verb::Post(body) => match message::parse(&body, self.settings.load().max_depth) {
+                Ok(Body::One(message)) => self.exchange(&caller, Ask::Message(message)).await,
+                Ok(Body::Batch(messages)) => self.batch(&caller, messages).await,
+                Err(malformed) => self.refuse_malformed(&caller, &malformed).await,
+            },
+        }
+    }
+
+    /// One message from question to answer.
+    async fn exchange(&self, caller: &Caller, ask: Ask) -> Answer {
+        let trace_id = TraceId::from_uuid(self.clock.fresh_id());
+        let id = request_id(&ask);
+        if id.is_some()
+            && let Err(limited) = self.usage.take(&caller.principal)
+        {
+            return self.refuse_limited(caller, trace_id, id, &limited).await;
+        }
+
+        let chain = self.chain.load_full();
+        let engine = self.engine.load_full();
+        let Some(upstream) = engine.upstream(&caller.route) else {
+            let names: Vec<_> = engine.namespaces().iter().map(ToString::to_string).collect();
+            return refusal::unknown_route(id, &names);
+        };
+        let described = self.describe(caller, ask, trace_id, &chain, engine.as_ref().as_ref());
+        let exchange = match described {
+            Ok(exchange) => exchange,
+            Err(describe::Indescribable::SessionGone) => return refusal::session_gone(id),
+            Err(describe::Indescribable::Malformed(malformed)) => return self.refuse_malformed(caller, &malformed).await,
+        };
+
+        let Ok(mut story) = Story::open(&self.audit, &self.clock, &exchange) else {
+            return refusal::unrecorded(&exchange.trace_id, id);
+        };
+        let (permit, ruling) = match chain.admit(exchange) {
+            Ok(admitted) => admitted,
+            Err((exchange, ruling)) => {
+                let status = match ruling.decision {
+                    Decision::ApprovalRequired => Status::ApprovalRequired,
+                    _ => Status::Denied,
+                };
+                // Refusals wait: an agent that was told no must find the no in its chain.
+                if story.decide(&exchange, &ruling, true).await.is_err() {
+                    return refusal::unrecorded(&exchange.trace_id, id);
+                }
+                story.close(status, None);
+                let refused = Refused {
+                    trace_id: &exchange.trace_id,
+                    decision: ruling.decision,
+                    reasons: &ruling.reasons,
+                    tool: exchange.tool().map(|tool| tool.name.as_str()),
+                    modern: exchange.is_modern(),
+                };
+                return refused.answer(id, self.settings.load().manner);
+            }
+        };
+
+        story.admitted();
+        let wait = permit.exchange().has_side_effects() || self.settings.load().wait_for_all;
+        // Recorded before it is sent: after a crash an unrecorded call cannot be told from one never made.
+        if permit.exchange().is_governed() && story.decide(permit.exchange(), &ruling, wait).await.is_err() {
+            return refusal::unrecorded(&permit.exchange().trace_id, id);
+        }
+        match upstream.call(&permit).await {
+            Ok(answered) => self.relay(&chain, permit, answered, story).await,
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "an upstream failed: {error}");
+                story.close(Status::UpstreamFailed, None);
+                refusal::upstream_failed(&error, id)
+            }
+        }
+    }
+
+    /// Only the revision of 2025-03-26 has batches; each member is judged and sent by itself.
+    async fn batch(&self, caller: &Caller, messages: Vec<Message>) -> Answer {
+        if let Err(malformed) = self.batch_allowed(caller, &messages) {
+            return self.refuse_malformed(caller, &malformed).await;
+        }
+        let members = messages.into_iter().map(|message| self.exchange(caller, Ask::Message(message)));
+        let answers = futures::future::join_all(members).await;
+        if answers.iter().any(|answer| matches!(answer.body, AnswerBody::Events(_))) {
+            let streams = answers.into_iter().filter_map(|answer| match answer.body {
+                AnswerBody::Empty => None,
+                AnswerBody::Events(stream) => Some(stream),
+                AnswerBody::Json(json) => {
+                    Some(futures::stream::once(async move { sse::Frame::Event(sse::Event::message(json)) }).boxed())
+                }
+            });
+            let merged = futures::stream::select_all(streams).boxed();
+            return Answer { status: 200, headers: Vec::new(), body: AnswerBody::Events(merged) };
+        }
+        let bodies: Vec<Bytes> = answers
+            .into_iter()
+            .filter_map(|answer| if let AnswerBody::Json(json) = answer.body { Some(json) } else { None })
+            .collect();
+        if bodies.is_empty() {
+            return Answer::empty(202);
+        }
+        let array = [b"[".as_slice(), &bodies.join(b",".as_slice()), b"]"].concat();
+        Answer { status: 200, headers: Vec::new(), body: AnswerBody::Json(array.into()) }
+    }
+}
+
+/// The id that an answer must carry: only requests have one.
+fn request_id(ask: &Ask) -> Option<Id> {
+    match ask {
+        Ask::Message(Message::Request(request)) => Some(request.id.clone()),
+        _ => None,
+    }
+}

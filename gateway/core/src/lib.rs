@@ -20,6 +20,7 @@ pub mod refusal;
 pub mod session;
 pub mod trace;
 pub mod verdict;
+pub mod verify;
 
 pub use chain::{Chain, Judge, Mutator, Permit, Plugin, PluginMode};
 pub use classification::{Autonomy, Classification, DecisionType, Reversibility, Risk};

@@ -2,6 +2,7 @@
 //!
 //! The trace is the proof and holds digests; the row may be erased without breaking a chain.
 
+use bytes::Bytes;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -51,11 +52,53 @@ pub struct AuditRow {
     pub agent: AgentId,
     /// The store turns this into the registry's id of the tool.
     pub tool: Option<ToolName>,
-    pub input: Option<Value>,
-    pub output: Option<Value>,
+    pub input: Option<JsonText>,
+    pub output: Option<JsonText>,
     /// The full classification: `{"code", "decision_type", "risk_level", "reversibility"}`.
     pub risk_classification: Value,
     pub execution_time_ms: i64,
     pub status: Status,
     pub timestamp: Timestamp,
+}
+
+/// JSON that was already checked, kept as text: storing it costs no second parse.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct JsonText(Bytes);
+
+/// Above this a payload is described instead of kept.
+const KEPT_BYTES: usize = 64 * 1024;
+
+impl JsonText {
+    /// `checked` must be valid JSON, as a scanned reply and our own serialisation are.
+    pub fn from_checked(checked: Bytes) -> Self {
+        if checked.len() > KEPT_BYTES {
+            return Self(format!("{{\"omitted_bytes\":{}}}", checked.len()).into());
+        }
+        match std::str::from_utf8(&checked) {
+            // Postgres cannot keep this one character; the row shows that something stood there.
+            Ok(text) if text.contains("\\u0000") => Self(text.replace("\\u0000", "\\ufffd").into()),
+            Ok(_) => Self(checked),
+            Err(_) => Self(Bytes::from_static(b"null")),
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or("null")
+    }
+}
+
+impl TryFrom<String> for JsonText {
+    type Error = serde_json::Error;
+
+    fn try_from(text: String) -> Result<Self, serde_json::Error> {
+        serde_json::from_str::<serde::de::IgnoredAny>(&text)?;
+        Ok(Self(text.into()))
+    }
+}
+
+impl From<JsonText> for String {
+    fn from(text: JsonText) -> String {
+        text.as_str().into()
+    }
 }

@@ -294,6 +294,14 @@ pub trait Upstream: Send + Sync {
 pub trait ExecutionEngine: Send + Sync {
     fn upstream(&self, route: &Route) -> Option<Arc<dyn Upstream>>;
     fn namespaces(&self) -> Vec<Namespace>;
+    /// Which tool a name on the aggregated route means: `namespace/tool`, the listed form, or a built-in's own name.
+    fn resolve(&self, listed: &str) -> Option<crate::names::ToolName>;
+
+    /// Whether the operator only watches what is unclassified where this tool lives.
+    fn watches(&self, tool: &crate::names::ToolName) -> bool {
+        let home = tool.namespace().parse().ok().and_then(|namespace| self.upstream(&Route::One(namespace)));
+        home.is_some_and(|upstream| upstream.observes_unclassified())
+    }
 }
 
 /// One table of a database that tools may read.

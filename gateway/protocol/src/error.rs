@@ -57,7 +57,8 @@ pub struct Malformed {
     pub code: i64,
     pub message: String,
     pub id: Option<Id>,
-    pub data: Option<Value>,
+    /// Boxed, because refusals are rare and every parser's `Result` would carry its size.
+    pub data: Option<Box<Value>>,
 }
 
 impl Malformed {
@@ -74,12 +75,12 @@ impl Malformed {
 
     #[must_use]
     pub fn with_data(mut self, data: Value) -> Self {
-        self.data = Some(data);
+        self.data = Some(Box::new(data));
         self
     }
 
     pub fn to_rpc_error(&self) -> RpcError {
-        RpcError { code: self.code, message: self.message.clone(), data: self.data.clone() }
+        RpcError { code: self.code, message: self.message.clone(), data: self.data.as_deref().cloned() }
     }
 
     /// The answer to send; its id is null when the request's id could not be read.

@@ -1,1 +1,22 @@
-fn main() {}
+//! `portreeve`: the gate between agents and their tools. One binary; its verbs are in `cli.rs`.
+
+mod cli;
+mod clock;
+mod compose;
+mod config;
+mod demo;
+mod edge;
+mod limits;
+mod policy_files;
+mod seal;
+mod serve;
+mod watch;
+
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    cli::run()
+}

@@ -7,7 +7,6 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use memchr::memchr2;
 use smallvec::SmallVec;
 
 use super::{DEEPEST, Fault, JsonError};
@@ -23,15 +22,15 @@ pub(crate) enum Numbers {
 }
 
 pub(crate) struct Scanner<'a> {
-    text: &'a str,
-    at: usize,
+    pub(super) text: &'a str,
+    pub(super) at: usize,
     depth: usize,
     max_depth: usize,
-    numbers: Numbers,
+    pub(super) numbers: Numbers,
     keys: SmallVec<[Cow<'a, str>; 24]>,
 }
 
-type Scan<T> = Result<T, JsonError>;
+pub(super) type Scan<T> = Result<T, JsonError>;
 
 impl<'a> Scanner<'a> {
     pub(crate) fn new(text: &'a str, max_depth: usize, numbers: Numbers) -> Self {
@@ -92,7 +91,7 @@ impl<'a> Scanner<'a> {
             }
             let start = self.at;
             let key = self.string()?;
-            self.remember(&key, first, &mut many, start)?;
+            self.remember(key.clone(), first, &mut many, start)?;
             if self.peek() != Some(b':') {
                 return Err(self.syntax("a colon was expected").into());
             }
@@ -101,7 +100,9 @@ impl<'a> Scanner<'a> {
             match self.peek() {
                 Some(b',') => self.at += 1,
                 Some(b'}') => break,
-                _ => return Err(self.syntax("a comma or the end of the object was expected").into()),
+                _ => {
+                    return Err(self.syntax("a comma or the end of the object was expected").into());
+                }
             }
         }
         self.keys.truncate(first);
@@ -124,90 +125,15 @@ impl<'a> Scanner<'a> {
                 match self.peek() {
                     Some(b',') => self.at += 1,
                     Some(b']') => break,
-                    _ => return Err(self.syntax("a comma or the end of the array was expected").into()),
+                    _ => {
+                        return Err(self.syntax("a comma or the end of the array was expected").into());
+                    }
                 }
             }
         }
         self.at += 1;
         self.depth -= 1;
         Ok(())
-    }
-
-    /// A string, unescaped; borrowed when there was nothing to unescape.
-    pub(crate) fn string(&mut self) -> Scan<Cow<'a, str>> {
-        if self.peek() != Some(b'"') {
-            return Err(self.syntax("a string was expected"));
-        }
-        let opening = self.at;
-        let escaped = self.quoted()?;
-        if !escaped {
-            return Ok(Cow::Borrowed(self.text.get(opening + 1..self.at - 1).unwrap_or_default()));
-        }
-        let quoted = self.text.get(opening..self.at).unwrap_or_default();
-        serde_json::from_str(quoted).map(Cow::Owned).map_err(|_| self.syntax("a string is not valid"))
-    }
-
-    /// Passes over a string, `at` being on its opening quote; says whether it holds escapes.
-    fn quoted(&mut self) -> Scan<bool> {
-        self.at += 1;
-        let mut escaped = false;
-        loop {
-            let rest = self.rest();
-            let Some(length) = memchr2(b'"', b'\\', rest) else {
-                self.at = self.text.len();
-                return Err(self.syntax("a string does not end"));
-            };
-            let (plain, stop) = rest.split_at_checked(length).unwrap_or((rest, &[]));
-            // A fold without early exit, so that the compiler can look at many bytes at once.
-            if plain.iter().fold(false, |found, byte| found | (*byte < 0x20)) {
-                return Err(self.syntax("a control character stands unescaped in a string"));
-            }
-            self.at += length + 1;
-            if stop.first() == Some(&b'"') {
-                return Ok(escaped);
-            }
-            escaped = true;
-            self.escape()?;
-        }
-    }
-
-    /// A number as it is written.
-    pub(crate) fn number(&mut self) -> Scan<&'a str> {
-        self.peek();
-        let start = self.at;
-        let mut integer = true;
-        if self.byte() == Some(b'-') {
-            self.at += 1;
-        }
-        match self.byte() {
-            Some(b'0') => self.at += 1,
-            _ => self.digits()?,
-        }
-        if self.byte() == Some(b'.') {
-            integer = false;
-            self.at += 1;
-            self.digits()?;
-        }
-        if let Some(b'e' | b'E') = self.byte() {
-            integer = false;
-            self.at += 1;
-            if let Some(b'+' | b'-') = self.byte() {
-                self.at += 1;
-            }
-            self.digits()?;
-        }
-        let written = self.text.get(start..self.at).unwrap_or_default();
-        if self.numbers == Numbers::Exact {
-            let fault = match integer {
-                true if written.parse::<i64>().is_err() && written.parse::<u64>().is_err() => Some(Fault::InexactInteger),
-                false if written.parse::<f64>().is_ok_and(f64::is_infinite) => Some(Fault::NumberRange),
-                _ => None,
-            };
-            if let Some(fault) = fault {
-                return Err(JsonError::new(fault, start));
-            }
-        }
-        Ok(written)
     }
 
     fn open(&mut self, bracket: u8, expected: &'static str) -> Scan<()> {
@@ -224,90 +150,38 @@ impl<'a> Scanner<'a> {
 
     fn remember(
         &mut self,
-        key: &Cow<'a, str>,
+        key: Cow<'a, str>,
         first: usize,
         many: &mut Option<HashSet<Cow<'a, str>>>,
         start: usize,
     ) -> Scan<()> {
         let seen = match many {
-            Some(set) => !set.insert(key.clone()),
-            None => self.keys.get(first..).is_some_and(|own| own.contains(key)),
+            Some(set) => set.contains(&key),
+            None => self.keys.get(first..).is_some_and(|own| own.contains(&key)),
         };
         if seen {
             return Err(JsonError::new(Fault::DuplicateKey(key.chars().take(100).collect()), start));
         }
-        if many.is_none() {
-            self.keys.push(key.clone());
-            if self.keys.len() - first > FEW_KEYS {
-                *many = Some(self.keys.drain(first..).collect());
-            }
+        if let Some(set) = many {
+            set.insert(key);
+            return Ok(());
+        }
+        self.keys.push(key);
+        if self.keys.len() - first > FEW_KEYS {
+            *many = Some(self.keys.drain(first..).collect());
         }
         Ok(())
     }
 
-    /// One escape; `at` is just after the backslash.
-    fn escape(&mut self) -> Scan<()> {
-        let start = self.at - 1;
-        let kind = self.byte();
-        self.at += 1;
-        match kind {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => return Ok(()),
-            Some(b'u') => {}
-            _ => return Err(JsonError::new(Fault::Syntax("an escape is not valid"), start)),
-        }
-        match self.hex()? {
-            0xd800..=0xdbff => {
-                let paired = self.rest().starts_with(b"\\u");
-                self.at += 2;
-                if !paired || !matches!(self.hex(), Ok(0xdc00..=0xdfff)) {
-                    return Err(JsonError::new(Fault::LoneSurrogate, start));
-                }
-                Ok(())
-            }
-            0xdc00..=0xdfff => Err(JsonError::new(Fault::LoneSurrogate, start)),
-            _ => Ok(()),
-        }
-    }
-
-    fn hex(&mut self) -> Scan<u32> {
-        let mut value = 0;
-        for _ in 0..4 {
-            let digit = self.byte().and_then(|byte| char::from(byte).to_digit(16));
-            let Some(digit) = digit else {
-                return Err(self.syntax("four hexadecimal digits were expected"));
-            };
-            value = value * 16 + digit;
-            self.at += 1;
-        }
-        Ok(value)
-    }
-
-    fn digits(&mut self) -> Scan<()> {
-        let count = self.rest().iter().take_while(|byte| byte.is_ascii_digit()).count();
-        if count == 0 {
-            return Err(self.syntax("a digit was expected"));
-        }
-        self.at += count;
-        Ok(())
-    }
-
-    fn literal(&mut self, word: &'static str) -> Scan<()> {
-        if !self.rest().starts_with(word.as_bytes()) {
-            return Err(self.syntax("a value was expected"));
-        }
-        self.at += word.len();
-        Ok(())
-    }
-
-    fn byte(&self) -> Option<u8> {
+    pub(super) fn byte(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    fn rest(&self) -> &'a [u8] {
+    pub(super) fn rest(&self) -> &'a [u8] {
         self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
 
-    fn syntax(&self, problem: &'static str) -> JsonError {
+    pub(super) fn syntax(&self, problem: &'static str) -> JsonError {
         self.fault(Fault::Syntax(problem))
     }
 
@@ -337,11 +211,70 @@ mod tests {
     #[test]
     fn accepts_exactly_what_is_json() {
         for text in [
-            "", " ", "{", "[", "}", "]", "[1,]", "[,1]", "[1 2]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{,}", "{a:1}", "{'a':1}",
-            "{\"a\" 1}", "{\"a\":1 \"b\":2}", "\"", "\"a", "\"\\", "\"\\\"", "\"\\x\"", "\"\\u12\"", "\"\\u12g4\"", "\"\n\"", "\"\u{1}\"",
-            "\"\u{7f}\"", "01", "-", "-01", "1.", ".5", "+1", "1e", "1e+", "1E5", "0", "-0", "0.0e-0", "1.5E+3", "tru", "true", "truex",
-            "falsey", "nul", "null", "[true,false,null]", "[]", "{}", "[[]]", "{\"\":{}}", "/**/1", "1//", "[1]\u{0}", "\u{a0}1", "\u{c}1",
-            "\"\\ud83d\\ude00\"", "\"\\ud83d\"", "\"\\ude00\"", "\"\\ud83d\\u\"", "\"\\ud83d\\n\"", "\"\\uD83D\\uDE00\"", "Infinity", "NaN",
+            "",
+            " ",
+            "{",
+            "[",
+            "}",
+            "]",
+            "[1,]",
+            "[,1]",
+            "[1 2]",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{\"a\":1,}",
+            "{,}",
+            "{a:1}",
+            "{'a':1}",
+            "{\"a\" 1}",
+            "{\"a\":1 \"b\":2}",
+            "\"",
+            "\"a",
+            "\"\\",
+            "\"\\\"",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "\"\\u12g4\"",
+            "\"\n\"",
+            "\"\u{1}\"",
+            "\"\u{7f}\"",
+            "01",
+            "-",
+            "-01",
+            "1.",
+            ".5",
+            "+1",
+            "1e",
+            "1e+",
+            "1E5",
+            "0",
+            "-0",
+            "0.0e-0",
+            "1.5E+3",
+            "tru",
+            "true",
+            "truex",
+            "falsey",
+            "nul",
+            "null",
+            "[true,false,null]",
+            "[]",
+            "{}",
+            "[[]]",
+            "{\"\":{}}",
+            "/**/1",
+            "1//",
+            "[1]\u{0}",
+            "\u{a0}1",
+            "\u{c}1",
+            "\"\\ud83d\\ude00\"",
+            "\"\\ud83d\"",
+            "\"\\ude00\"",
+            "\"\\ud83d\\u\"",
+            "\"\\ud83d\\n\"",
+            "\"\\uD83D\\uDE00\"",
+            "Infinity",
+            "NaN",
         ] {
             let mut scanner = Scanner::new(text, 128, Numbers::Any);
             let ours = scanner.value().and_then(|()| scanner.end());

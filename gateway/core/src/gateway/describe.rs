@@ -1,0 +1,144 @@
+//! From a message and its headers to an [`Exchange`]: which revision, which session, what it is about.
+
+use gateway_protocol::{Malformed, Message, Revision, code, headers};
+use serde_json::Value;
+
+use super::{Caller, Gateway};
+use crate::chain::Chain;
+use crate::exchange::{Ask, Exchange, Route, Subject, ToolSubject};
+use crate::names::{ToolName, TraceId};
+use crate::ports::ExecutionEngine;
+use crate::session::Session;
+
+pub(super) enum Indescribable {
+    Malformed(Malformed),
+    SessionGone,
+}
+
+impl From<Malformed> for Indescribable {
+    fn from(malformed: Malformed) -> Self {
+        Self::Malformed(malformed)
+    }
+}
+
+impl Gateway {
+    pub(super) fn describe(
+        &self,
+        caller: &Caller,
+        mut ask: Ask,
+        trace_id: TraceId,
+        chain: &Chain,
+        engine: &dyn ExecutionEngine,
+    ) -> Result<Exchange, Indescribable> {
+        let declared = declared_revision(caller, &ask)?;
+        let session = match declared {
+            // The stateless era has no sessions; an id that is sent anyway means nothing.
+            Some(revision) if revision.is_modern() => None,
+            _ => self.open_session(caller, &ask)?,
+        };
+        let revision = declared.or_else(|| session.as_ref().and_then(Session::revision)).or_else(|| offered_revision(&ask));
+        let subject = subject(&caller.route, &mut ask, chain, engine)?;
+        let mut carried = caller.carried.clone();
+        carried.extend(caller.headers.params.iter().map(|(name, value)| (format!("{}{name}", headers::PARAM_PREFIX), value.clone())));
+        Ok(Exchange {
+            trace_id,
+            principal: caller.principal.clone(),
+            route: caller.route.clone(),
+            revision,
+            session,
+            ask,
+            subject,
+            carried,
+        })
+    }
+
+    fn open_session(&self, caller: &Caller, ask: &Ask) -> Result<Option<Session>, Indescribable> {
+        let starts_one = matches!(ask, Ask::Message(message) if message.method() == Some("initialize"));
+        let Some(token) = caller.headers.session_id.as_deref().filter(|_| !starts_one) else {
+            return Ok(None);
+        };
+        match Session::open(token, self.seal.as_ref(), &caller.principal, &caller.route) {
+            Some(session) => Ok(Some(session)),
+            None => Err(Indescribable::SessionGone),
+        }
+    }
+
+    /// A batch is one body, so the session decides for all of its members.
+    pub(super) fn batch_allowed(&self, caller: &Caller, messages: &[Message]) -> Result<(), Malformed> {
+        let refuse = |what: &str| Err(Malformed::new(code::INVALID_REQUEST, what));
+        if messages.iter().any(|message| message.method() == Some("initialize")) {
+            return refuse("`initialize` cannot be part of a batch");
+        }
+        let token = caller.headers.session_id.as_deref();
+        let session = token.and_then(|token| Session::open(token, self.seal.as_ref(), &caller.principal, &caller.route));
+        let said = caller.headers.protocol_version.as_deref().map(str::parse::<Revision>);
+        let revision = match (session, said) {
+            (Some(session), _) => session.revision(),
+            (None, Some(said)) => said.ok(),
+            // Without a header the specification has us assume the first Streamable HTTP revision, which has batches.
+            (None, None) => Some(Revision::V2025_03_26),
+        };
+        match revision.is_some_and(Revision::has_batches) {
+            true => Ok(()),
+            false => refuse("batches exist only in revision 2025-03-26: send one message at a time"),
+        }
+    }
+}
+
+fn declared_revision(caller: &Caller, ask: &Ask) -> Result<Option<Revision>, Malformed> {
+    let Ask::Message(message) = ask else {
+        let said = caller.headers.protocol_version.as_deref();
+        return Ok(said.and_then(|said| said.parse().ok()));
+    };
+    let declared = headers::declared_revision(&caller.headers, message)?;
+    if declared.is_some_and(Revision::is_modern) {
+        headers::check_agreement(&caller.headers, message)?;
+    }
+    Ok(declared)
+}
+
+/// What a legacy client offers in its handshake; the answer may settle on another.
+fn offered_revision(ask: &Ask) -> Option<Revision> {
+    let Ask::Message(message) = ask else {
+        return None;
+    };
+    (message.method() == Some("initialize")).then_some(())?;
+    message.params()?.get("protocolVersion")?.as_str()?.parse().ok()
+}
+
+fn subject(route: &Route, ask: &mut Ask, chain: &Chain, engine: &dyn ExecutionEngine) -> Result<Subject, Malformed> {
+    let Ask::Message(message) = ask else {
+        return Ok(Subject::Plain);
+    };
+    match message.method() {
+        Some("tools/call") => {}
+        Some("resources/read" | "prompts/get" | "completion/complete") => return Ok(Subject::Read),
+        _ => return Ok(Subject::Plain),
+    }
+    let refuse = |what: &str, message: &Message| Err(Malformed::new(code::INVALID_PARAMS, what).answering(message.id()));
+    let Message::Request(request) = &*message else {
+        return Err(Malformed::new(code::INVALID_REQUEST, "`tools/call` must be a request with an id"));
+    };
+    let Some(listed) = request.tool_name() else {
+        return refuse("`params.name` must be the name of a tool", message);
+    };
+    let name = match route {
+        Route::One(namespace) => format!("{namespace}/{listed}").parse::<ToolName>().ok(),
+        Route::All => engine.resolve(listed),
+    };
+    let Some(name) = name else {
+        let what = format!("Unknown tool: {listed}");
+        return refuse(&what, message);
+    };
+    if *route == Route::All
+        && let Some(params) = message.params_mut()
+    {
+        // What is judged is what is sent: from here on the call carries the name its upstream knows.
+        params.insert("name".into(), Value::from(name.tool()));
+    }
+    Ok(Subject::Tool(ToolSubject {
+        classified: chain.policies().tool(&name).cloned(),
+        observed: engine.watches(&name),
+        name,
+    }))
+}

@@ -1,0 +1,261 @@
+//! How a call is written down: the trace when it is decided, the row when it is over.
+
+use std::sync::Arc;
+
+use gateway_protocol::{Id, Malformed, Reply, ReplyKind};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::{Caller, Gateway};
+use crate::chain::Ruling;
+use crate::exchange::Exchange;
+use crate::identity::Principal;
+use crate::matrix::Question;
+use crate::names::TraceId;
+use crate::outcome::{AuditRow, JsonText, Status};
+use crate::ports::{AuditBuffer, AuthError, Clock, LedgerError, Limited};
+use crate::refusal::{self, Answer};
+use crate::trace::{EventType, TraceDraft};
+use crate::verdict::{Decision, Reason};
+
+/// Room in the audit queue, taken before anything happens and given back if nothing did.
+struct Room {
+    audit: Arc<dyn AuditBuffer>,
+    left: usize,
+}
+
+impl Room {
+    fn reserve(audit: &Arc<dyn AuditBuffer>) -> Result<Self, LedgerError> {
+        audit.reserve()?;
+        Ok(Self { audit: Arc::clone(audit), left: 2 })
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if self.left > 0 {
+            self.audit.release(self.left);
+        }
+    }
+}
+
+/// One call's record in the making. Dropped unfinished, it closes as cancelled: the client went away.
+pub(crate) struct Story {
+    room: Option<Room>,
+    row: Option<AuditRow>,
+    clock: Arc<dyn Clock>,
+    began: Timestamp,
+}
+
+impl Story {
+    /// Handshakes and lists leave no record unless they are refused.
+    pub(super) fn open(audit: &Arc<dyn AuditBuffer>, clock: &Arc<dyn Clock>, exchange: &Exchange) -> Result<Self, LedgerError> {
+        let began = clock.now();
+        let room = Room::reserve(audit)?;
+        let recorded = exchange.is_governed() || exchange.tool().is_some();
+        let row = recorded.then(|| Self::row(exchange, began));
+        Ok(Self { room: Some(room), row, clock: Arc::clone(clock), began })
+    }
+
+    fn row(exchange: &Exchange, began: Timestamp) -> AuditRow {
+        let part = exchange.classification();
+        AuditRow {
+            trace_id: exchange.trace_id.clone(),
+            tenant: exchange.principal.tenant,
+            agent: exchange.principal.agent.clone(),
+            tool: exchange.tool().map(|tool| tool.name.clone()),
+            input: input(exchange),
+            output: None,
+            risk_classification: json!({
+                "code": part.code(), "decision_type": part.decision_type,
+                "risk_level": part.risk, "reversibility": part.reversibility,
+            }),
+            execution_time_ms: 0,
+            status: Status::Cancelled,
+            timestamp: began,
+        }
+    }
+
+    /// The exchange was admitted: one that leaves no record gives its room back, however long its stream stays open.
+    pub(super) fn admitted(&mut self) {
+        if self.row.is_none() {
+            self.room = None;
+        }
+    }
+
+    /// Puts the decision into the agent's chain.
+    pub(super) async fn decide(&mut self, exchange: &Exchange, ruling: &Ruling, wait: bool) -> Result<(), LedgerError> {
+        let draft = decision_draft(exchange, ruling, self.began);
+        let appended = match &mut self.room {
+            Some(room) => {
+                room.left = room.left.saturating_sub(1);
+                room.audit.append(draft, wait).await
+            }
+            None => return Err(LedgerError::Full),
+        };
+        if let Err(error) = appended {
+            // Nothing was done, so there is no outcome to write either.
+            self.row = None;
+            tracing::error!(error = &error as &dyn std::error::Error, "a decision could not be recorded: {error}");
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    /// Writes the outcome; a second call does nothing.
+    pub(crate) fn close(&mut self, status: Status, output: Option<JsonText>) {
+        let (Some(mut row), Some(room)) = (self.row.take(), &mut self.room) else {
+            return;
+        };
+        row.status = status;
+        row.output = output;
+        row.execution_time_ms = i64::try_from(self.clock.now().duration_since(self.began).as_millis()).unwrap_or(i64::MAX);
+        room.left = room.left.saturating_sub(1);
+        room.audit.settle(row);
+    }
+}
+
+impl Drop for Story {
+    fn drop(&mut self) {
+        self.close(Status::Cancelled, None);
+    }
+}
+
+fn input(exchange: &Exchange) -> Option<JsonText> {
+    let asked = match exchange.arguments() {
+        Some(arguments) => serde_json::to_vec(arguments),
+        None => serde_json::to_vec(exchange.message()?.params()?),
+    };
+    asked.ok().map(|json| JsonText::from_checked(json.into()))
+}
+
+fn decision_draft(exchange: &Exchange, ruling: &Ruling, timestamp: Timestamp) -> TraceDraft {
+    let (principal, part) = (&exchange.principal, exchange.classification());
+    let judged = ruling.policy_digest.matrix.judge(&Question {
+        autonomy: principal.autonomy,
+        decision_type: part.decision_type,
+        risk: Some(part.risk),
+        allowed_types: &principal.allowed_types,
+        max_risk: principal.max_risk,
+    });
+    let subject = exchange.tool().map_or_else(|| exchange.method().unwrap_or("stream"), |tool| tool.name.as_str());
+    let (event_type, word) = match ruling.decision {
+        Decision::Allow => (EventType::Decision, "allowed"),
+        Decision::ApprovalRequired => (EventType::Escalation, "waits for approval"),
+        Decision::Deny => (EventType::Decision, "denied"),
+    };
+    let reasons: Vec<&str> = ruling.reasons.iter().map(|reason| reason.message.as_str()).collect();
+    let mut context = json!({
+        "decision": ruling.decision,
+        "policies": ruling.digest(),
+        "verdicts": ruling.heard,
+    });
+    context[if exchange.tool().is_some() { "tool" } else { "method" }] = json!(subject);
+    if let Some(hash) = arguments_hash(exchange) {
+        context["args_hash"] = Value::from(hash);
+    }
+    TraceDraft {
+        tenant: principal.tenant,
+        agent: principal.agent.clone(),
+        trace_id: exchange.trace_id.clone(),
+        event_type,
+        classification: Some(part),
+        description: Some(format!("{subject} {word}")),
+        reasoning: (!reasons.is_empty()).then(|| reasons.join("; ")),
+        authorization: json!({
+            "required": ruling.decision == Decision::ApprovalRequired,
+            "matrix_result": judged.cell,
+            "overrides": judged.reasons,
+        }),
+        context,
+        timestamp,
+    }
+}
+
+/// The digest of exactly what is sent, so that an approval can be bound to it and a copy recognised.
+fn arguments_hash(exchange: &Exchange) -> Option<String> {
+    let canonical = match exchange.arguments() {
+        Some(arguments) => serde_json_canonicalizer::to_vec(arguments),
+        None => serde_json_canonicalizer::to_vec(exchange.message()?.params()?),
+    };
+    Some(format!("sha256:{}", hex::encode(Sha256::digest(canonical.ok()?))))
+}
+
+/// Refusals before there is an exchange.
+impl Gateway {
+    pub(super) async fn refuse_stranger(&self, error: &AuthError) -> Answer {
+        let trace_id = TraceId::from_uuid(self.clock.fresh_id());
+        let stranger = Principal::anonymous();
+        let reason = Reason::new("identity", "credential", error.to_string());
+        match self.record_refusal(&stranger, &trace_id, Status::Unauthenticated, &reason).await {
+            Ok(()) => refusal::unauthenticated(&trace_id, error, None),
+            Err(_) => refusal::unrecorded(&trace_id, None),
+        }
+    }
+
+    pub(super) async fn refuse_malformed(&self, caller: &Caller, malformed: &Malformed) -> Answer {
+        let trace_id = TraceId::from_uuid(self.clock.fresh_id());
+        let reason = Reason::new("protocol", "malformed", malformed.message.clone());
+        match self.record_refusal(&caller.principal, &trace_id, Status::Malformed, &reason).await {
+            Ok(()) => refusal::malformed(malformed),
+            Err(_) => refusal::unrecorded(&trace_id, malformed.id.clone()),
+        }
+    }
+
+    pub(super) async fn refuse_limited(
+        &self,
+        caller: &Caller,
+        trace_id: TraceId,
+        id: Option<Id>,
+        limited: &Limited,
+    ) -> Answer {
+        let reason = Reason::new("limits", limited.rule, limited.message.clone());
+        match self.record_refusal(&caller.principal, &trace_id, Status::Limited, &reason).await {
+            Ok(()) => refusal::limited(&trace_id, limited, id),
+            Err(_) => refusal::unrecorded(&trace_id, id),
+        }
+    }
+
+    async fn record_refusal(&self, principal: &Principal, trace_id: &TraceId, status: Status, reason: &Reason) -> Result<(), LedgerError> {
+        let mut room = Room::reserve(&self.audit)?;
+        let now = self.clock.now();
+        let draft = TraceDraft {
+            tenant: principal.tenant,
+            agent: principal.agent.clone(),
+            trace_id: trace_id.clone(),
+            event_type: EventType::Decision,
+            classification: None,
+            description: Some(format!("refused: {}", status.as_str())),
+            reasoning: Some(reason.message.clone()),
+            authorization: json!({ "required": false, "matrix_result": null, "overrides": [] }),
+            context: json!({ "decision": Decision::Deny, "reason": reason }),
+            timestamp: now,
+        };
+        room.left = room.left.saturating_sub(1);
+        room.audit.append(draft, true).await?;
+        room.left = room.left.saturating_sub(1);
+        room.audit.settle(AuditRow {
+            trace_id: trace_id.clone(),
+            tenant: principal.tenant,
+            agent: principal.agent.clone(),
+            tool: None,
+            input: None,
+            output: None,
+            risk_classification: Value::Null,
+            execution_time_ms: 0,
+            status,
+            timestamp: now,
+        });
+        Ok(())
+    }
+}
+
+/// What an answer's final message means for the row.
+pub(crate) fn status_of(reply: &Reply) -> Status {
+    match reply.kind() {
+        ReplyKind::Error { .. } => Status::RpcError,
+        ReplyKind::Result { tool_error: true } => Status::ToolError,
+        _ => Status::Ok,
+    }
+}

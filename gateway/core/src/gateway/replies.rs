@@ -1,0 +1,235 @@
+//! The way back: every message of an answer passes the chain, and the last one closes the record.
+//!
+//! A stream is never collected: each event is reviewed and passed on when it arrives.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures::stream::BoxStream;
+use futures::{Stream, StreamExt};
+use gateway_protocol::{Id, Outcome, Reply, ReplyKind, Revision, headers, sse};
+
+use super::record::{Story, status_of};
+use super::{Gateway, request_id};
+use crate::chain::{Chain, Permit};
+use crate::exchange::Exchange;
+use crate::lists;
+use crate::names::TenantId;
+use crate::outcome::{JsonText, Status};
+use crate::ports::{Answered, Content, ExecutionEngine, StreamItem, ToolDefinition, ToolRegistry, UpstreamError};
+use crate::refusal::{self, Answer, AnswerBody, Manner};
+use crate::session::Session;
+
+/// A handshake's answer comes within this many events, or the upstream is not speaking MCP.
+const HANDSHAKE_EVENTS: usize = 16;
+
+type Items = BoxStream<'static, Result<StreamItem, UpstreamError>>;
+
+impl Gateway {
+    pub(super) async fn relay(&self, chain: &Arc<Chain>, permit: Permit, answered: Answered, mut story: Story) -> Answer {
+        let exchange = permit.into_exchange();
+        let id = request_id(&exchange.ask);
+        let Answered { status, session, content } = answered;
+        let review = Arc::new(Review {
+            chain: Arc::clone(chain),
+            registry: Arc::clone(&self.registry),
+            engine: self.engine.load_full(),
+            manner: self.settings.load().manner,
+            id,
+            exchange,
+        });
+        let (content, negotiated) = match review.exchange.method() {
+            Some("initialize") => handshake(content).await,
+            _ => (content, None),
+        };
+        let mut answer = match content {
+            Content::Nothing => {
+                story.close(Status::Ok, None);
+                Answer::empty(status)
+            }
+            Content::Foreign { content_type, body } => {
+                // An HTTP refusal in the upstream's own words may name its own authorization server: only the status goes on.
+                tracing::warn!(status, content_type, bytes = body.len(), "an upstream answered with something that is not MCP");
+                story.close(Status::UpstreamFailed, None);
+                foreign(status, review.id.clone())
+            }
+            Content::One(mut reply) => {
+                review.pass(&mut reply);
+                story.close(status_of(&reply), Some(JsonText::from_checked(reply.raw().clone())));
+                Answer { status, headers: Vec::new(), body: AnswerBody::Json(reply.raw().clone()) }
+            }
+            Content::Stream(items) => {
+                let replies = Replies { items: Some(items), review: Arc::clone(&review), story, answered: false };
+                Answer { status, headers: Vec::new(), body: AnswerBody::Events(replies.boxed()) }
+            }
+        };
+        if let Some(upstream_id) = session.filter(|_| review.exchange.method() == Some("initialize")) {
+            let Exchange { principal, route, revision, .. } = &review.exchange;
+            let session = Session::new(principal, route, negotiated.or(*revision), upstream_id);
+            answer = answer.with(headers::SESSION_ID, session.seal(self.seal.as_ref()));
+        }
+        answer
+    }
+}
+
+/// What must be known of the question while its replies arrive.
+struct Review {
+    chain: Arc<Chain>,
+    registry: Arc<dyn ToolRegistry>,
+    engine: Arc<Arc<dyn ExecutionEngine>>,
+    manner: Manner,
+    id: Option<Id>,
+    exchange: Exchange,
+}
+
+impl Review {
+    /// Filters lists, then asks the chain; what it will not let through is replaced by an error.
+    fn pass(&self, reply: &mut Reply) {
+        if matches!(reply.kind(), ReplyKind::Result { .. }) && self.exchange.method() == Some("tools/list") {
+            self.govern_list(reply);
+        }
+        if let Err(reason) = self.chain.review(&self.exchange, reply) {
+            let id = reply.id().cloned();
+            tracing::info!(trace = %self.exchange.trace_id, plugin = reason.plugin, "withheld a reply: {}", reason.message);
+            *reply = Reply::from_message(&refusal::withheld(&self.exchange.trace_id, &reason, self.manner, id));
+        }
+    }
+
+    fn govern_list(&self, reply: &mut Reply) {
+        let governed = lists::govern_tools(&self.exchange, self.chain.policies(), self.engine.as_ref().as_ref(), reply);
+        match governed {
+            Ok(seen) => {
+                if let (Some(tenant), false) = (self.exchange.principal.tenant, seen.is_empty()) {
+                    self.remember(tenant, seen);
+                }
+            }
+            Err(malformed) => *reply = Reply::from_message(&malformed.to_message()),
+        }
+    }
+
+    fn remember(&self, tenant: TenantId, seen: Vec<ToolDefinition>) {
+        let classified = seen.into_iter().map(|tool| {
+            let level = self.chain.policies().tool(&tool.name).map(|known| known.manifest.risk_level);
+            (tool, level)
+        });
+        self.registry.seen(tenant, classified.collect());
+    }
+}
+
+/// The handshake's answer is needed before the session id can be sealed, and headers go out first.
+async fn handshake(content: Content) -> (Content, Option<Revision>) {
+    match content {
+        Content::One(reply) => {
+            let revision = negotiated(&reply);
+            (Content::One(reply), revision)
+        }
+        Content::Stream(mut items) => {
+            let mut first = Vec::new();
+            let mut revision = None;
+            while first.len() < HANDSHAKE_EVENTS {
+                let Some(item) = items.next().await else { break };
+                revision = match &item {
+                    Ok(StreamItem::Event { reply: Some(reply), .. }) if reply.is_final() => negotiated(reply),
+                    _ => None,
+                };
+                let over = item.is_err() || revision.is_some();
+                first.push(item);
+                if over {
+                    break;
+                }
+            }
+            (Content::Stream(futures::stream::iter(first).chain(items).boxed()), revision)
+        }
+        other => (other, None),
+    }
+}
+
+fn negotiated(reply: &Reply) -> Option<Revision> {
+    let gateway_protocol::Message::Response(response) = reply.message().ok()? else {
+        return None;
+    };
+    match response.outcome {
+        Outcome::Result(result) => result.get("protocolVersion")?.as_str()?.parse().ok(),
+        Outcome::Error(_) => None,
+    }
+}
+
+fn foreign(status: u16, id: Option<Id>) -> Answer {
+    match (status, id) {
+        // An upstream's own challenge is a matter between it and the operator.
+        (401 | 403, id) => {
+            let what = "the upstream refused the gateway's credentials";
+            let error = gateway_protocol::RpcError::new(gateway_protocol::code::INTERNAL, what);
+            Answer::message(502, &gateway_protocol::Message::error(id, error))
+        }
+        (status, None) => Answer::empty(status),
+        (status, id) => {
+            let what = format!("the upstream answered with HTTP status {status} and no message");
+            let error = gateway_protocol::RpcError::new(gateway_protocol::code::INTERNAL, what);
+            Answer::message(status.max(400), &gateway_protocol::Message::error(id, error))
+        }
+    }
+}
+
+/// An upstream's event stream on its way to the client.
+struct Replies {
+    items: Option<Items>,
+    review: Arc<Review>,
+    story: Story,
+    /// The question has its final answer; what follows is not ours to judge complete or broken.
+    answered: bool,
+}
+
+impl Stream for Replies {
+    type Item = sse::Frame;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<sse::Frame>> {
+        let this = &mut *self;
+        let Some(items) = this.items.as_mut() else {
+            return Poll::Ready(None);
+        };
+        match items.as_mut().poll_next(context) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(Some(Ok(item))) => Poll::Ready(Some(this.forward(item))),
+            Poll::Ready(Some(Err(error))) => {
+                this.items = None;
+                tracing::warn!(error = &error as &dyn std::error::Error, "an upstream failed in mid-stream: {error}");
+                Poll::Ready(this.fail(&error))
+            }
+            Poll::Ready(None) => {
+                this.items = None;
+                // A GET stream simply ends; a call whose answer never came has failed.
+                let status = if this.answered || this.review.id.is_none() { Status::Ok } else { Status::UpstreamFailed };
+                this.story.close(status, None);
+                Poll::Ready(None)
+            }
+        }
+    }
+}
+
+impl Replies {
+    fn forward(&mut self, item: StreamItem) -> sse::Frame {
+        let (mut frame, mut reply) = match item {
+            StreamItem::Comment(comment) => return sse::Frame::Comment(comment),
+            StreamItem::Event { frame, reply: None } => return sse::Frame::Event(frame),
+            StreamItem::Event { frame, reply: Some(reply) } => (frame, reply),
+        };
+        self.review.pass(&mut reply);
+        if reply.is_final() && reply.id() == self.review.id.as_ref() && self.review.id.is_some() {
+            self.answered = true;
+            self.story.close(status_of(&reply), Some(JsonText::from_checked(reply.raw().clone())));
+        }
+        frame.data = Bytes::clone(reply.raw());
+        sse::Frame::Event(frame)
+    }
+
+    /// The stream has begun, so the failure arrives inside it, as a JSON-RPC error.
+    fn fail(&mut self, error: &UpstreamError) -> Option<sse::Frame> {
+        self.story.close(Status::UpstreamFailed, None);
+        let id = self.review.id.clone().filter(|_| !self.answered)?;
+        let message = refusal::upstream_error(error, Some(id));
+        Some(sse::Frame::Event(sse::Event::message(message.to_vec())))
+    }
+}

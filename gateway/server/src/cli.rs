@@ -1,0 +1,229 @@
+//! The command line: every verb, its arguments, and how it ends.
+//!
+//! Exit 0: done. 1: the answer is no, or something failed. 2: wrong usage. Answers go to standard output, everything else
+//! to standard error; with `--json` the answer is one JSON document.
+
+mod agent;
+mod audit;
+mod check;
+mod failure;
+mod key;
+mod logging;
+mod manifest;
+mod output;
+mod suggest;
+mod tenant;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use gateway_core::ports::Tenant;
+use gateway_store::Store;
+
+use crate::config::Config;
+use crate::serve::Life;
+pub use failure::Failure;
+use output::Output;
+
+/// The gate between AI agents and their tools.
+#[derive(Debug, Parser)]
+#[command(name = "portreeve", version, about, propagate_version = true, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Everything at once, without configuration: tools, agents, keys, and a client snippet to try them with
+    Demo(DemoArgs),
+    /// The gateway
+    Serve(ServeArgs),
+    /// Loads everything that `serve` would load and says what is wrong with it
+    Check(check::CheckArgs),
+    /// Tenants: who the gateway works for
+    #[command(subcommand)]
+    Tenant(tenant::TenantVerb),
+    /// Agents: who calls tools
+    #[command(subcommand)]
+    Agent(agent::AgentVerb),
+    /// The keys that agents show
+    #[command(subcommand)]
+    Key(key::KeyVerb),
+    /// What tools may do: which were seen, and which are classified
+    #[command(subcommand)]
+    Manifest(manifest::ManifestVerb),
+    /// The chain of what was decided
+    #[command(subcommand)]
+    Audit(audit::AuditVerb),
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct DemoArgs {
+    /// Keep the demo's data here; without it, a temporary directory that is removed at the end
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Walk through the demo's story once, then end
+    #[arg(long)]
+    pub tour: bool,
+    /// Where MCP clients connect
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
+    pub mcp: SocketAddr,
+    /// Where people connect
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8081")]
+    pub console: SocketAddr,
+}
+
+#[derive(Debug, Args)]
+struct ServeArgs {
+    #[command(flatten)]
+    place: Place,
+    /// Take the listening sockets over from the running gateway, so that no connection is refused in between
+    #[arg(long)]
+    upgrade: bool,
+}
+
+/// Which gateway is meant.
+#[derive(Debug, Args)]
+struct Place {
+    /// The configuration; without it ./portreeve.yaml, and without that the built-in default
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+impl Place {
+    fn config(&self) -> Result<Config, Failure> {
+        Ok(Config::load(self.config.as_deref())?)
+    }
+
+    async fn store(&self) -> Result<Store, Failure> {
+        Ok(Store::open(self.config()?.store.reveal()).await?)
+    }
+}
+
+/// Which gateway is meant, and in which form it answers.
+#[derive(Debug, Args)]
+struct Common {
+    #[command(flatten)]
+    place: Place,
+    /// Answer with one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+impl Common {
+    fn output(&self) -> Output {
+        Output::new(self.json)
+    }
+
+    async fn store(&self) -> Result<Store, Failure> {
+        self.place.store().await
+    }
+}
+
+/// The tenant a flag names, by name or id.
+async fn tenant_named(store: &Store, name: &str) -> Result<Tenant, Failure> {
+    let found = store.tenants().tenant(name).await;
+    found.map_err(|error| Failure::from(error).with_hint("`portreeve tenant list` names them all"))
+}
+
+pub fn run() -> ExitCode {
+    match dispatch(Cli::parse().verb) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.print();
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(verb: Verb) -> Result<(), Failure> {
+    match verb {
+        Verb::Demo(args) => {
+            logging::start("info", false);
+            crate::demo::run(&args)
+        }
+        Verb::Serve(args) => serve(&args),
+        Verb::Check(args) => check::run(&args),
+        Verb::Tenant(verb) => wait_for(tenant::run(verb)),
+        Verb::Agent(verb) => wait_for(agent::run(verb)),
+        Verb::Key(verb) => wait_for(key::run(verb)),
+        Verb::Manifest(verb) => wait_for(manifest::run(verb)),
+        Verb::Audit(verb) => wait_for(audit::run(verb)),
+    }
+}
+
+fn serve(args: &ServeArgs) -> Result<(), Failure> {
+    let config = args.place.config()?;
+    let missing = config.missing_files();
+    if !missing.is_empty() {
+        return Err(missing.into());
+    }
+    logging::start(&config.log.level, config.log.json);
+    let life = Life { upgrade: args.upgrade, ..Life::default() };
+    crate::serve::run(&config, life).map_err(|error| Failure::of(&error))
+}
+
+/// For the verbs that ask the store or an upstream and are done. They only speak up when something is odd.
+fn wait_for(verb: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    logging::start("warn", false);
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(verb)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    // Wrong values are named with their flag and with what would be right; wrong usage ends with 2.
+    #[test]
+    fn wrong_usage_says_what_is_allowed() {
+        for (line, parts) in [
+            ("agent add a --tenant t --autonomy A9", ["--autonomy", "A1, A2, A3, A4, A5"]),
+            ("agent add a --tenant t --autonomy A1 --max-risk R9", ["--max-risk", "R1, R2, R3, R4"]),
+            ("agent add a --tenant t --autonomy A1 --allowed-types D1,X", ["--allowed-types", "D1, D2, D3, D4"]),
+            ("agent add a\tb --tenant t --autonomy A1", ["AGENT_ID", "without spaces"]),
+            ("agent add a --autonomy A1", ["--tenant", "required"]),
+            ("manifest suggest a/b", ["NAMESPACE", "letters, digits"]),
+            ("demo --mcp here", ["--mcp", "invalid"]),
+            ("serv", ["serv", "serve"]),
+        ] {
+            let error = Cli::try_parse_from(std::iter::once("portreeve").chain(line.split(' '))).unwrap_err();
+            let told = error.to_string();
+            assert!(parts.iter().all(|part| told.contains(part)), "{line}: {told}");
+            assert_eq!(error.exit_code(), 2, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_verbs_take_what_scripts_give_them() {
+        for line in [
+            "demo --data d --tour --mcp 127.0.0.1:1 --console 127.0.0.1:2",
+            "serve --config f --upgrade",
+            "check --config f",
+            "tenant add t --json --config f",
+            "tenant list --json",
+            "agent add a --tenant t --autonomy A3 --name N --allowed-types D1,D2 --max-risk R2 --description d --owner-name o --owner-email e --json",
+            "agent list --tenant t --json",
+            "agent suspend a --tenant t",
+            "key add a --tenant t --json",
+            "key list a --tenant t",
+            "key revoke adp_sk_1",
+            "audit verify --agent a --tenant t --json",
+            "manifest list --tenant t --json",
+            "manifest suggest notes --config f",
+        ] {
+            let parsed = Cli::try_parse_from(std::iter::once("portreeve").chain(line.split(' ')));
+            assert!(parsed.is_ok(), "{line}: {:?}", parsed.err().map(|error| error.to_string()));
+        }
+    }
+}

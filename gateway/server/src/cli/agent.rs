@@ -1,0 +1,148 @@
+//! `agent add`, `agent list`, and the three states an agent can be put into.
+
+use clap::{Args, Subcommand};
+use gateway_core::keys::AGENT_KEY;
+use gateway_core::ports::{AgentRecord, AgentStatus, NewAgent};
+use gateway_core::{AgentId, Autonomy, DecisionType, Risk};
+use serde_json::json;
+
+use super::key::fresh_key;
+use super::output::{Colour, painted, plain};
+use super::{Common, Failure, tenant_named};
+
+#[derive(Debug, Subcommand)]
+pub enum AgentVerb {
+    /// Adds an agent and prints its first key, once
+    Add(AddAgent),
+    /// The agents of a tenant
+    List(ListAgents),
+    /// Refuses the agent's calls until it is activated again
+    Suspend(OneAgent),
+    /// Lets a suspended agent call again
+    Activate(OneAgent),
+    /// Ends the agent
+    Revoke(OneAgent),
+}
+
+#[derive(Debug, Args)]
+pub struct AddAgent {
+    agent_id: AgentId,
+    /// The tenant's name or id
+    #[arg(long)]
+    tenant: String,
+    /// How free the agent is: A1, A2, A3, A4 or A5
+    #[arg(long)]
+    autonomy: Autonomy,
+    /// What people call it; without it, its id
+    #[arg(long)]
+    name: Option<String>,
+    /// The kinds of decision it may take, of D1, D2, D3 and D4; without it, whatever the matrix allows
+    #[arg(long, value_delimiter = ',', value_name = "D1,D2")]
+    allowed_types: Vec<DecisionType>,
+    /// The highest risk it may take without approval: R1, R2, R3 or R4
+    #[arg(long, default_value_t = Risk::R2)]
+    max_risk: Risk,
+    #[arg(long)]
+    description: Option<String>,
+    #[arg(long)]
+    owner_name: Option<String>,
+    #[arg(long)]
+    owner_email: Option<String>,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, Args)]
+pub struct ListAgents {
+    /// The tenant's name or id
+    #[arg(long)]
+    tenant: String,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, Args)]
+pub struct OneAgent {
+    agent_id: AgentId,
+    /// The tenant's name or id
+    #[arg(long)]
+    tenant: String,
+    #[command(flatten)]
+    common: Common,
+}
+
+pub async fn run(verb: AgentVerb) -> Result<(), Failure> {
+    match verb {
+        AgentVerb::Add(args) => add(args).await,
+        AgentVerb::List(args) => list(&args).await,
+        AgentVerb::Suspend(args) => set_status(&args, AgentStatus::Suspended).await,
+        AgentVerb::Activate(args) => set_status(&args, AgentStatus::Active).await,
+        AgentVerb::Revoke(args) => set_status(&args, AgentStatus::Revoked).await,
+    }
+}
+
+async fn add(args: AddAgent) -> Result<(), Failure> {
+    let store = args.common.store().await?;
+    let tenant = tenant_named(&store, &args.tenant).await?;
+    let key = fresh_key(AGENT_KEY)?;
+    let agent = NewAgent {
+        name: args.name.unwrap_or_else(|| args.agent_id.to_string()),
+        agent_id: args.agent_id,
+        description: args.description,
+        autonomy: args.autonomy,
+        allowed_types: args.allowed_types,
+        max_risk: args.max_risk,
+        owner_name: args.owner_name,
+        owner_email: args.owner_email,
+    };
+    let record = store.tenants().add_agent(tenant.id, &agent, &key.hash(), &key.prefix()).await?;
+    let (id, status, autonomy) = (record.agent.agent_id.to_string(), word(record.status), record.agent.autonomy.as_str());
+    let document = json!({"agent_id": id, "api_key": key.reveal(), "status": status, "autonomy_level": autonomy});
+    let fields = [("agent_id", id.as_str()), ("api_key", key.reveal()), ("status", status), ("autonomy_level", autonomy)];
+    args.common.output().fields(&document, &fields, "The key is not shown again: keep it now.")?;
+    store.close().await;
+    Ok(())
+}
+
+async fn list(args: &ListAgents) -> Result<(), Failure> {
+    let store = args.common.store().await?;
+    let tenant = tenant_named(&store, &args.tenant).await?;
+    let agents = store.tenants().agents(tenant.id).await?;
+    let head = ["AGENT", "NAME", "AUTONOMY", "ALLOWED", "MAX RISK", "STATUS"];
+    let empty = format!("{} has no agents yet: portreeve agent add AGENT_ID --tenant {} --autonomy A1", tenant.name, tenant.name);
+    args.common.output().table(&agents, &head, agents.iter().map(row).collect(), &empty)?;
+    store.close().await;
+    Ok(())
+}
+
+fn row(record: &AgentRecord) -> Vec<String> {
+    let agent = &record.agent;
+    let allowed: Vec<_> = agent.allowed_types.iter().map(|kind| kind.as_str()).collect();
+    let colour = if record.status == AgentStatus::Active { Colour::Green } else { Colour::Yellow };
+    vec![
+        plain(agent.agent_id.as_str()),
+        plain(&agent.name),
+        agent.autonomy.to_string(),
+        if allowed.is_empty() { "any".into() } else { allowed.join(",") },
+        agent.max_risk.to_string(),
+        painted(colour, word(record.status)),
+    ]
+}
+
+async fn set_status(args: &OneAgent, status: AgentStatus) -> Result<(), Failure> {
+    let store = args.common.store().await?;
+    let tenant = tenant_named(&store, &args.tenant).await?;
+    store.tenants().set_agent_status(tenant.id, &args.agent_id, status).await?;
+    let document = json!({"agent_id": args.agent_id, "status": word(status)});
+    args.common.output().answer(&document, || format!("{} is {}", args.agent_id, word(status)))?;
+    store.close().await;
+    Ok(())
+}
+
+fn word(status: AgentStatus) -> &'static str {
+    match status {
+        AgentStatus::Active => "active",
+        AgentStatus::Suspended => "suspended",
+        AgentStatus::Revoked => "revoked",
+    }
+}

@@ -1,0 +1,134 @@
+//! `manifest list`: the tools that agents have been shown, and which of them are classified.
+
+use clap::{Args, Subcommand};
+use gateway_core::manifest::suggest;
+use gateway_core::ports::{RegisteredTool, Tenant};
+use gateway_core::{Namespace, Policies, ToolName};
+use serde_json::{Value, json};
+
+use super::output::{Colour, painted, plain};
+use super::{Common, Failure, Place, tenant_named};
+use crate::policy_files::load_policies;
+
+#[derive(Debug, Subcommand)]
+pub enum ManifestVerb {
+    /// The tools seen so far, each with its manifest or with a suggestion for one
+    List(ListTools),
+    /// Asks an upstream for its tools and prints a first draft of its manifest file
+    Suggest(SuggestArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct ListTools {
+    /// Only this tenant's, by its name or id
+    #[arg(long)]
+    tenant: Option<String>,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, Args)]
+pub struct SuggestArgs {
+    /// The upstream, as the configuration names it
+    pub namespace: Namespace,
+    #[command(flatten)]
+    pub(super) place: Place,
+}
+
+pub async fn run(verb: ManifestVerb) -> Result<(), Failure> {
+    match verb {
+        ManifestVerb::List(args) => list(&args).await,
+        ManifestVerb::Suggest(args) => super::suggest::run(&args).await,
+    }
+}
+
+async fn list(args: &ListTools) -> Result<(), Failure> {
+    let policies = load_policies(args.common.place.config()?.policies.as_deref())?.policies;
+    let store = args.common.store().await?;
+    let tenants = match &args.tenant {
+        Some(name) => vec![tenant_named(&store, name).await?],
+        None => store.tenants().tenants().await?,
+    };
+    let mut tools = Vec::new();
+    for tenant in &tenants {
+        for tool in store.registry().registered(tenant.id).await? {
+            tools.extend(described(tenant, &tool, &policies));
+        }
+    }
+    let head = ["TENANT", "TOOL", "STATE", "RISK LEVEL", "CLASSIFICATION", "ALLOWED MODES"];
+    let rows = tools.iter().map(row).collect();
+    args.common.output().table(&tools, &head, rows, "No tools seen yet: they appear here once a client has listed them.")?;
+    store.close().await;
+    Ok(())
+}
+
+/// One tool: what the policies say of it or, where they say nothing, what an operator might write.
+fn described(tenant: &Tenant, tool: &RegisteredTool, policies: &Policies) -> Option<Value> {
+    let name: ToolName = tool.name.parse().ok()?;
+    let about = |manifest: Value, code: String| json!({"manifest": manifest, "classification": code});
+    let mut document = json!({"tenant": tenant.name, "tool": name, "active": tool.is_active});
+    let (state, key, said) = match policies.tool(&name) {
+        Some(known) => ("classified", "policy", about(json!(known.manifest), known.classification.code())),
+        None => {
+            let domain = name.namespace().to_owned();
+            let (manifest, classification) = suggest(name, &domain, tool.metadata.get("annotations"));
+            ("unclassified", "suggestion", about(json!(manifest), classification.code()))
+        }
+    };
+    let fields = document.as_object_mut()?;
+    fields.insert("state".into(), state.into());
+    fields.insert(key.into(), said);
+    Some(document)
+}
+
+fn row(tool: &Value) -> Vec<String> {
+    let text = |pointer: &str| plain(tool.pointer(pointer).and_then(Value::as_str).unwrap_or("-"));
+    let classified = tool.get("policy").is_some();
+    let at = if classified { "/policy" } else { "/suggestion" };
+    let modes = tool.pointer(&format!("{at}/manifest/allowed_modes")).and_then(Value::as_array);
+    let modes: Vec<_> = modes.into_iter().flatten().filter_map(Value::as_str).collect();
+    let guess = |text: String| if classified { text } else { format!("{text}?") };
+    vec![
+        text("/tenant"),
+        text("/tool"),
+        painted(if classified { Colour::Green } else { Colour::Yellow }, &text("/state")),
+        guess(text(&format!("{at}/manifest/risk_level"))),
+        guess(text(&format!("{at}/classification"))),
+        guess(modes.join(",")),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use gateway_core::TenantId;
+    use uuid::Uuid;
+
+    use super::*;
+
+    // acceptance 109: a tool without a manifest is shown to the operator with a suggestion from its annotations.
+    #[test]
+    fn a_tool_is_shown_with_its_manifest_or_with_a_suggestion() {
+        let policies = load_policies(None).unwrap().policies;
+        let tenant = Tenant { id: TenantId(Uuid::nil()), name: "t".into(), created_at: String::new() };
+        for (name, annotations, state, level) in [
+            ("crm/delete_contact", json!({"readOnlyHint": true}), "classified", "HIGH_WRITE"),
+            ("notes/search", json!({"readOnlyHint": true}), "unclassified", "READ_ONLY?"),
+            ("notes/drop", json!({}), "unclassified", "HIGH_WRITE?"),
+        ] {
+            let tool = RegisteredTool {
+                id: Uuid::nil(),
+                tenant: tenant.id,
+                name: name.into(),
+                version: "1".into(),
+                is_recommended: false,
+                schema: json!({}),
+                metadata: json!({"annotations": annotations}),
+                risk_level: "unclassified".into(),
+                is_active: true,
+            };
+            let shown = row(&described(&tenant, &tool, &policies).unwrap());
+            assert_eq!((shown.get(2).unwrap().as_str(), shown.get(3).unwrap().as_str()), (state, level), "{name}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! `manifest suggest`: asks a live upstream for its tools and drafts the manifest file an operator would start from.
+//!
+//! The draft follows what the server says of its own tools, which is a hint and not a fact: it is printed, never applied.
+
+use std::sync::Arc;
+
+use gateway_core::manifest::suggest;
+use gateway_core::ports::ToolDefinition;
+use gateway_core::{Namespace, Principal};
+use gateway_upstream::list_tools;
+use serde_json::Value;
+
+use super::Failure;
+use super::manifest::SuggestArgs;
+use super::output::{plain, print};
+
+pub async fn run(args: &SuggestArgs) -> Result<(), Failure> {
+    let config = args.place.config()?;
+    let Some(upstream) = config.upstreams.get(&args.namespace) else {
+        let known: Vec<_> = config.upstreams.keys().map(Namespace::as_str).collect();
+        let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+        return Err(Failure::new(format!("the configuration has no upstream `{}`; it has {known}", args.namespace)));
+    };
+    let server = crate::compose::upstream_for(&args.namespace, upstream, &config).map_err(|error| Failure::of(&error))?;
+    let principal = Arc::new(Principal::anonymous());
+    let tools = list_tools(&*server, &args.namespace, &principal).await.map_err(|error| Failure::of(&error))?;
+    print(draft(&args.namespace, &tools).trim_end())
+}
+
+fn draft(namespace: &Namespace, tools: &[ToolDefinition]) -> String {
+    let mut manifests = String::new();
+    let mut handling = String::new();
+    for tool in tools {
+        let (manifest, classification) = suggest(tool.name.clone(), namespace.as_str(), tool.definition.get("annotations"));
+        let least = manifest.risk_level.classification();
+        let modes: Vec<_> = manifest.allowed_modes.iter().map(|mode| mode.as_str()).collect();
+        let id = scalar(manifest.id.as_str());
+        if let Some(about) = tool.definition.get("description").and_then(Value::as_str) {
+            manifests += &format!("  # {}\n", comment(about));
+        }
+        manifests += &format!(
+            "  - id: {id}\n    domain: {namespace}\n    risk_level: {}\n    side_effects: {}\n    allowed_modes: [{}]\n",
+            manifest.risk_level,
+            manifest.side_effects,
+            modes.join(", "),
+        );
+        // Only what is stricter than the risk level needs saying, and only that may be said.
+        let raised = least.raised_to(classification);
+        if raised != least {
+            handling += &format!(
+                "  {id}:\n    classification: {{ decision_type: {}, risk: {}, reversibility: {} }}\n",
+                raised.decision_type, raised.risk, raised.reversibility,
+            );
+        }
+    }
+    let manifests = if manifests.is_empty() { "manifests: []\n".into() } else { format!("manifests:\n{manifests}") };
+    let handling = if handling.is_empty() { handling } else { format!("handling:\n{handling}") };
+    format!("{}{manifests}{handling}", heading(namespace))
+}
+
+fn heading(namespace: &Namespace) -> String {
+    format!(
+        "# A draft of policies/manifests/{namespace}.yaml, made from the hints that the server `{namespace}` gives of its own tools.\n\
+         # They are hints, not facts: a server may be wrong or lie. Read each tool, correct its risk level, then save the file.\n\
+         # A tool that gave no hint counts as HIGH_WRITE; one that reaches the open world counts as at least R2.\n"
+    )
+}
+
+/// Plain where YAML has no second thoughts about it, quoted otherwise.
+fn scalar(text: &str) -> String {
+    let simple = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '/' | '.');
+    if text.chars().all(simple) { text.to_owned() } else { Value::from(text).to_string() }
+}
+
+/// The first words of a description. It comes from the server: it must not be able to end the comment.
+fn comment(text: &str) -> String {
+    const LONGEST: usize = 100;
+    let line = plain(text);
+    let words = line.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(LONGEST) {
+        Some((cut, _)) => format!("{}...", words.get(..cut).unwrap_or_default()),
+        None => words,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use serde_json::json;
+
+    use super::*;
+    use crate::policy_files::load_policies;
+
+    fn load(draft: &str) -> gateway_core::Policies {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("manifests")).unwrap();
+        std::fs::write(dir.path().join("manifests/notes.yaml"), draft).unwrap();
+        load_policies(Some(dir.path())).unwrap_or_else(|problems| panic!("{problems:?}\n{draft}")).policies
+    }
+
+    // acceptance 109: the suggestion follows the annotations, and the draft is a policy file as it stands.
+    #[test]
+    fn a_draft_loads_as_it_is_printed() {
+        let namespace: Namespace = "notes".parse().unwrap();
+        let hostile = "Reads.\nmanifests: []\u{2028}  - id: notes/evil\u{1b}[2J";
+        let tool = |name: &str, annotations: Value| ToolDefinition {
+            name: format!("notes/{name}").parse().unwrap(),
+            definition: json!({"name": name, "description": hostile, "annotations": annotations}),
+        };
+        let tools = [
+            tool("search", json!({"readOnlyHint": true})),
+            tool("peek", json!({"readOnlyHint": true, "openWorldHint": false})),
+            tool("label", json!({"destructiveHint": false, "idempotentHint": true, "openWorldHint": false})),
+            tool("odd: \"name\" #1", json!({})),
+        ];
+        let policies = load(&draft(&namespace, &tools));
+        for (tool, level, code) in [
+            ("notes/search", "READ_ONLY", "D1-R2-total"),
+            ("notes/peek", "READ_ONLY", "D1-R1-total"),
+            // A server cannot talk its tool down: below the level's own classification nothing is suggested.
+            ("notes/label", "LOW_WRITE", "D2-R2-partial"),
+            ("notes/odd: \"name\" #1", "HIGH_WRITE", "D3-R3-irreversible"),
+        ] {
+            let found = policies.tool(&tool.parse().unwrap()).unwrap();
+            assert_eq!((found.manifest.risk_level.as_str(), found.classification.code().as_str()), (level, code), "{tool}");
+        }
+        assert_eq!(policies.tools.keys().filter(|tool| tool.namespace() == "notes").count(), 4);
+        assert!(load(&draft(&namespace, &[])).tools.keys().all(|tool| tool.namespace() != "notes"));
+    }
+}

@@ -1,0 +1,248 @@
+//! The configuration: one YAML file, every key optional, and all of its problems told at once.
+//!
+//! `written.rs` is what people may write, `sound.rs` turns it into [`Config`], which the rest of the server trusts. What a
+//! compliance officer may change is not here but in the policy files.
+
+mod document;
+mod environment;
+mod numbers;
+mod problem;
+mod sound;
+mod sound_upstreams;
+#[cfg(test)]
+mod tests;
+mod written;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use gateway_core::{AgentId, Namespace};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+pub use document::{nearest, parse, read};
+pub use problem::{Problem, Problems};
+
+/// What applies when there is no file at all; also the commented example.
+const DEFAULT: &str = include_str!("../../../config/portreeve.yaml");
+/// Looked for in the working directory when nobody names a file.
+const USUAL_FILE: &str = "portreeve.yaml";
+/// Namespaces of the built-in tools: no upstream may take them.
+pub const BUILT_IN: [&str; 2] = ["adp", "gate"];
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// `None`: the embedded default.
+    pub file: Option<PathBuf>,
+    pub listen: Listen,
+    /// The store's URL, with a relative SQLite path already joined to the file's directory.
+    pub store: Secret,
+    pub shared_state: Option<Secret>,
+    pub upstreams: BTreeMap<Namespace, UpstreamConfig>,
+    /// `None`: the policies shipped with the gateway.
+    pub policies: Option<PathBuf>,
+    pub identity: Identity,
+    pub audit: Audit,
+    pub limits: Limits,
+    pub tool_separator: String,
+    pub on_denied: OnDenied,
+    pub explain_to_caller: bool,
+    pub log: Log,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listen {
+    pub mcp: SocketAddr,
+    pub console: SocketAddr,
+    pub tls: Option<Tls>,
+    /// Host names accepted beside the listener's own: lowercase, without port.
+    pub hosts: Vec<String>,
+    /// Origins accepted beside the listener's own: lowercase, `scheme://host[:port]`.
+    pub origins: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tls {
+    pub cert: PathBuf,
+    pub key: PathBuf,
+    pub client_ca: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct UpstreamConfig {
+    pub transport: Transport,
+    /// Tools without a manifest pass, loudly. Only ever true on loopback.
+    pub observe_unclassified: bool,
+    pub timeout: Duration,
+}
+
+#[derive(Clone, PartialEq)]
+pub enum Transport {
+    Http {
+        url: String,
+        headers: BTreeMap<String, Secret>,
+    },
+    Stdio {
+        command: String,
+        args: Vec<String>,
+        env: BTreeMap<String, Secret>,
+        cwd: Option<PathBuf>,
+        sharing: Sharing,
+    },
+}
+
+impl Transport {
+    /// Fit for a screen or a log: queries and arguments may carry secrets and are left out.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Http { url, .. } => url.split(['?', '#']).next().unwrap_or_default().to_owned(),
+            Self::Stdio { command, args, .. } if args.is_empty() => command.clone(),
+            Self::Stdio { command, .. } => format!("{command} ..."),
+        }
+    }
+}
+
+impl fmt::Debug for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Transport({})", self.shown())
+    }
+}
+
+/// Whether callers of a program share one process of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Sharing {
+    #[default]
+    PerPrincipal,
+    Shared,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// Who callers without credentials act as; `None` refuses them.
+    pub anonymous: Option<AgentId>,
+    /// Accepted and checked; tokens are not verified against these yet.
+    pub oidc: Vec<Oidc>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Oidc {
+    pub issuer: String,
+    pub audience: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Audit {
+    pub wait: AuditWait,
+    pub spool: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AuditWait {
+    #[default]
+    SideEffects,
+    All,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    pub body_bytes: usize,
+    pub header_bytes: usize,
+    pub depth: usize,
+    pub header_time: Duration,
+    pub body_time: Duration,
+    pub idle_time: Duration,
+    /// `None`: no limit.
+    pub agent_per_minute: Option<std::num::NonZeroU32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnDenied {
+    #[default]
+    ToolError,
+    RpcError,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Log {
+    /// A filter as `tracing` reads it.
+    pub level: String,
+    pub json: bool,
+}
+
+/// A text that is used and never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(hidden)")
+    }
+}
+
+impl Config {
+    /// The file named, else `./portreeve.yaml` if there is one, else the embedded default.
+    pub fn load(path: Option<&Path>) -> Result<Self, Vec<Problem>> {
+        let usual = Path::new(USUAL_FILE);
+        let Some(file) = path.or_else(|| usual.exists().then_some(usual)) else {
+            return Self::parse(DEFAULT, None, &environment::process);
+        };
+        match std::fs::read_to_string(file) {
+            Ok(text) => Self::parse(&text, Some(file), &environment::process),
+            Err(error) => {
+                let mut problems = Problems::of(file.display().to_string());
+                problems.say("", format!("cannot be read: {error}"));
+                Err(problems.into_found())
+            }
+        }
+    }
+
+    /// From a text: `file` names it in problems and is where relative paths start.
+    pub fn parse(text: &str, file: Option<&Path>, lookup: environment::Lookup<'_>) -> Result<Self, Vec<Problem>> {
+        let mut problems = Problems::of(file.map_or("(embedded default)".into(), |file| file.display().to_string()));
+        let Some(mut tree) = parse(text, &mut problems) else {
+            return Err(problems.into_found());
+        };
+        environment::fill(&mut tree, lookup, &mut problems);
+        let Some(written) = read(tree, "", &mut problems) else {
+            return Err(problems.into_found());
+        };
+        let config = sound::config(written, file, &mut problems);
+        problems.or(config)
+    }
+
+    /// What the configuration names and is not there: only `check` and `serve` need the files themselves.
+    pub fn missing_files(&self) -> Vec<Problem> {
+        let file = self.file.as_ref().map_or("(embedded default)".into(), |file| file.display().to_string());
+        let mut problems = Problems::of(file);
+        if let Some(tls) = &self.listen.tls {
+            let named = [("cert", Some(&tls.cert)), ("key", Some(&tls.key)), ("client_ca", tls.client_ca.as_ref())];
+            for (key, path) in named {
+                if let Some(path) = path.filter(|path| !path.is_file()) {
+                    problems.say(format!("listen.tls.{key}"), format!("there is no file `{}`", path.display()));
+                }
+            }
+        }
+        problems.into_found()
+    }
+
+    /// What a change of is worth reloading for.
+    pub fn watched(&self) -> Vec<PathBuf> {
+        self.file.iter().chain(&self.policies).cloned().collect()
+    }
+}

@@ -1,0 +1,194 @@
+//! The configuration as it is written: every key optional, no key unknown. What it means is decided in `sound.rs`.
+//!
+//! The comments here are the descriptions in `config/portreeve.schema.json`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::numbers::{Count, Size};
+use super::{AuditWait, OnDenied, Sharing};
+
+/// The configuration of a Portreeve gateway. `${NAME}` in any text comes from the environment; relative paths start at
+/// the directory of this file.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(title = "portreeve.yaml")]
+pub struct WrittenConfig {
+    /// Where the gateway listens.
+    pub listen: WrittenListen,
+    /// Where tenants, agents, keys and the audit chain are kept.
+    pub store: WrittenStore,
+    /// Optional: cluster-wide rate limits.
+    pub shared_state: WrittenSharedState,
+    /// The MCP servers behind the gateway, each under its namespace.
+    pub upstreams: BTreeMap<String, WrittenUpstream>,
+    /// The directory of policy files. Without it, the policies shipped with the gateway apply.
+    pub policies: Option<String>,
+    /// Who callers are.
+    pub identity: WrittenIdentity,
+    /// How calls are written down.
+    pub audit: WrittenAudit,
+    /// What a caller may send, and how often.
+    pub limits: WrittenLimits,
+    /// Between namespace and tool in the names listed at `/mcp`: 1 to 3 letters, digits, `_`, `.` or `-`. Default `__`.
+    pub tool_separator: Option<String>,
+    /// How a refused tool call is answered. Default `tool_error`.
+    pub on_denied: Option<OnDenied>,
+    /// Whether refusals tell the caller why. Default true.
+    pub explain_to_caller: Option<bool>,
+    /// What the gateway says on its standard error.
+    pub log: WrittenLog,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WrittenListen {
+    /// Where MCP clients connect. Default `127.0.0.1:8080`.
+    pub mcp: Option<String>,
+    /// Where people and administration connect. Default `127.0.0.1:8081`.
+    pub console: Option<String>,
+    /// Optional: TLS on the MCP listener.
+    pub tls: Option<WrittenTls>,
+    /// Host names accepted beside those of the listener itself.
+    pub hosts: Vec<String>,
+    /// Web origins accepted beside those of the listener itself, such as `https://app.example.com`.
+    pub origins: Vec<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenTls {
+    /// The certificate chain, PEM.
+    pub cert: String,
+    /// Its private key, PEM.
+    pub key: String,
+    /// Turns on mutual TLS: only clients with a certificate of this authority are heard.
+    #[serde(default)]
+    pub client_ca: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WrittenStore {
+    /// `sqlite://FILE` or `postgres://user:password@host/db`. Default `sqlite://data/portreeve.db`.
+    pub url: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WrittenSharedState {
+    /// `redis://HOST:PORT`.
+    pub url: Option<String>,
+}
+
+/// Either `url`, or `command` with what belongs to it.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WrittenUpstream {
+    /// The server's MCP endpoint, `http://` or `https://`.
+    pub url: Option<String>,
+    /// Sent with every request, for the server's own credentials.
+    pub headers: BTreeMap<String, String>,
+    /// A program that speaks MCP on its standard input and output.
+    pub command: Option<String>,
+    pub args: Vec<String>,
+    /// Added to the few variables the program gets from the gateway's own environment.
+    pub env: BTreeMap<String, String>,
+    /// The program's working directory.
+    pub cwd: Option<String>,
+    /// One process for each caller, or one for all. Default `per_principal`.
+    pub sharing: Option<Sharing>,
+    /// What happens to tools without a manifest. `observe` lets them pass and says so loudly; loopback only. Default `deny`.
+    pub unclassified: Option<Unclassified>,
+    /// How long one call may take. Default 60.
+    pub timeout_seconds: Option<Count>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Unclassified {
+    Deny,
+    Observe,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WrittenIdentity {
+    /// `deny`, or the id of the agent that callers without credentials act as; loopback listeners only. Default `deny`.
+    pub anonymous: Option<String>,
+    /// Issuers whose tokens are accepted.
+    pub oidc: Vec<WrittenOidc>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenOidc {
+    /// The issuer's URL, exactly as its tokens name it.
+    pub issuer: String,
+    /// What a token's `aud` must hold.
+    pub audience: String,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WrittenAudit {
+    /// Which calls wait until their trace is durable. Default `side_effects`.
+    pub wait: Option<AuditWait>,
+    /// The directory that takes traces while the store is away. Default `spool` beside the SQLite file, else `data/spool`.
+    pub spool: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WrittenLimits {
+    /// The largest message body. Default 4MiB.
+    pub body_bytes: Option<Size>,
+    /// The largest request head. Default 10KiB.
+    pub header_bytes: Option<Size>,
+    /// How deep a message may nest. Default 128.
+    pub depth: Option<Count>,
+    /// How long a request head may take to arrive. Default 10.
+    pub header_seconds: Option<Count>,
+    /// How long a body may take to arrive. Default 30.
+    pub body_seconds: Option<Count>,
+    /// How long an unused connection is kept. Default 60.
+    pub idle_seconds: Option<Count>,
+    /// Calls an agent may make in a minute; 0 is no limit. Default 100.
+    pub agent_per_minute: Option<Count>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WrittenLog {
+    /// `error`, `warn`, `info`, `debug`, `trace`, or a list such as `info,portreeve=debug`. Default `info`.
+    pub level: Option<String>,
+    /// One JSON object a line. Default false.
+    pub json: Option<bool>,
+}
+
+/// The JSON Schema of the file, for editors and for `config/portreeve.schema.json`.
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(WrittenConfig)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::path::Path;
+
+    use super::*;
+
+    // After a change of this file: PORTREEVE_WRITE_SCHEMA=1 cargo test -p portreeve schema
+    #[test]
+    fn the_schema_in_the_repository_is_up_to_date() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/portreeve.schema.json");
+        let generated = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
+        if std::env::var_os("PORTREEVE_WRITE_SCHEMA").is_some() {
+            std::fs::write(&file, &generated).unwrap();
+        }
+        let stored = std::fs::read_to_string(&file).unwrap_or_default();
+        assert_eq!(stored, generated, "run: PORTREEVE_WRITE_SCHEMA=1 cargo test -p portreeve schema");
+    }
+}

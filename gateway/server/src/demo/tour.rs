@@ -1,0 +1,205 @@
+//! The demo's story, played once against the running gateway: a list, a call that passes, one that is refused, one that waits
+//! for a person, and at the end the chain that holds all of it.
+
+use std::net::SocketAddr;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use gateway_core::Autonomy;
+use gateway_core::verify::verify_chain;
+use gateway_store::Store;
+use serde_json::{Value, json};
+
+use super::post::{Question, is_up, post};
+use super::residents::Residents;
+use super::sheet::print;
+use crate::cli::Failure;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    AsExpected,
+    Otherwise,
+}
+
+/// One act of the story and what must come of it.
+struct Step {
+    title: &'static str,
+    who: Autonomy,
+    path: &'static str,
+    tool: Option<(&'static str, Value)>,
+    expected: Expected,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Expected {
+    /// A list with tools in it.
+    Tools,
+    Allowed,
+    /// The outbox is still empty: what was not approved did not happen.
+    NothingSent,
+    Decision(&'static str),
+}
+
+fn story() -> Vec<Step> {
+    let letter = json!({ "to": "tavish@example.com", "subject": "Lamps for the quay", "body": "Thursday is fine." });
+    vec![
+        Step {
+            title: "the tools an agent sees",
+            who: Autonomy::A3,
+            path: "/mcp",
+            tool: None,
+            expected: Expected::Tools,
+        },
+        Step {
+            title: "an advisory agent reads the database",
+            who: Autonomy::A2,
+            path: "/database/mcp",
+            tool: Some(("execute_sql", json!({ "query": "SELECT count(*) AS conversations FROM agent_conversations" }))),
+            expected: Expected::Allowed,
+        },
+        Step {
+            title: "a shadow agent tries to change a customer record",
+            who: Autonomy::A1,
+            path: "/crm/mcp",
+            tool: Some(("update_contact", json!({ "id": 1, "phone": "+1 555 0199" }))),
+            expected: Expected::Decision("deny"),
+        },
+        Step {
+            title: "a supervised agent wants to send a message",
+            who: Autonomy::A4,
+            path: "/mail/mcp",
+            tool: Some(("send_message", letter)),
+            expected: Expected::Decision("approval_required"),
+        },
+        Step {
+            title: "nothing was sent meanwhile",
+            who: Autonomy::A4,
+            path: "/mail/mcp",
+            tool: Some(("list_messages", json!({ "folder": "outbox" }))),
+            expected: Expected::NothingSent,
+        },
+    ]
+}
+
+/// Every step is played, whatever came of the one before.
+pub(super) fn walk(address: SocketAddr, residents: &Residents) -> Outcome {
+    if !comes_up(address) {
+        print(&format!("the gateway does not answer at {address}"));
+        return Outcome::Otherwise;
+    }
+    let mut outcome = Outcome::AsExpected;
+    for (number, step) in story().iter().enumerate() {
+        let (held, told) = match play(address, residents, step) {
+            Ok((told, held)) => (held, told),
+            Err(problem) => (false, problem),
+        };
+        let mark = if held { "as expected" } else { "NOT as expected" };
+        print(&format!("{}. {} ({})\n   {mark}: {told}", number + 1, step.title, step.who));
+        if !held {
+            outcome = Outcome::Otherwise;
+        }
+    }
+    outcome
+}
+
+fn comes_up(address: SocketAddr) -> bool {
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(15) {
+        if is_up(address) {
+            return true;
+        }
+        sleep(Duration::from_millis(50));
+    }
+    false
+}
+
+fn play(address: SocketAddr, residents: &Residents, step: &Step) -> Result<(String, bool), String> {
+    let agent = residents.of(step.who).ok_or("there is no such agent")?;
+    let key = agent.key.as_ref().ok_or("its key is not known")?.reveal();
+    let method = if step.tool.is_some() { "tools/call" } else { "tools/list" };
+    let question = Question { path: step.path, key, method, tool: step.tool.clone() };
+    let (status, answer) = post(address, &question).map_err(|error| error.to_string())?;
+    Ok(judged(status, &answer, step.expected))
+}
+
+/// What to tell, and whether it is what the story says.
+fn judged(status: u16, answer: &Value, expected: Expected) -> (String, bool) {
+    let result = answer.get("result");
+    let decision = result.and_then(|result| result.pointer("/_meta/io.portreeve~1decision"));
+    let failed = result.and_then(|result| result.get("isError")).and_then(Value::as_bool).unwrap_or(false);
+    let text = result.and_then(|result| result.pointer("/content/0/text")).and_then(Value::as_str);
+    let told = text.map_or_else(|| answer.to_string(), Into::into);
+    match expected {
+        Expected::Tools => {
+            let tools = result.and_then(|result| result.get("tools")).and_then(Value::as_array);
+            let names: Vec<_> = tools.into_iter().flatten().filter_map(|tool| tool.get("name")?.as_str()).collect();
+            if names.is_empty() {
+                return (format!("HTTP {status}: {told}"), false);
+            }
+            (format!("{} tools: {}", names.len(), names.join(", ")), status == 200)
+        }
+        Expected::Allowed => (told, status == 200 && result.is_some() && !failed),
+        Expected::NothingSent => {
+            let sent =
+                result.and_then(|result| result.pointer("/structuredContent/counts/outbox")).and_then(Value::as_u64);
+            let told = sent.map_or(told, |sent| format!("{sent} messages in the outbox"));
+            (told, sent == Some(0))
+        }
+        Expected::Decision(wanted) => {
+            let held = decision.and_then(|decision| decision.get("decision")).and_then(Value::as_str) == Some(wanted);
+            (told, held)
+        }
+    }
+}
+
+/// What `audit verify` would say of the agents that took part.
+pub(super) async fn verify(store: &Store, residents: &Residents) -> Result<bool, Failure> {
+    let ledger = store.ledger();
+    let mut lines = Vec::new();
+    let mut held = true;
+    for step in [Autonomy::A1, Autonomy::A2, Autonomy::A4] {
+        let Some(agent) = residents.of(step) else { continue };
+        let report = verify_chain(&*ledger, Some(residents.tenant), &agent.id, None).await?;
+        // Each of them asked something that decides, so that an empty chain would be a forgotten one.
+        held &= report.valid && report.chain_length > 0;
+        let broken = report.broken_at.map(|trace| format!(", broken at {trace}")).unwrap_or_default();
+        let word = if report.valid { "valid" } else { "BROKEN" };
+        lines.push(format!("{}: {word}, {} traces{broken}", agent.id, report.chain_length));
+    }
+    let mark = if held { "as expected" } else { "NOT as expected" };
+    print(&format!("{}. every decision is in its agent's chain\n   {mark}: {}", story().len() + 1, lines.join("; ")));
+    Ok(held)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_held_against_the_story() {
+        let refused = |decision: &str| {
+            json!({ "result": {
+                "content": [{ "type": "text", "text": "no" }],
+                "isError": true,
+                "_meta": { "io.portreeve/decision": { "decision": decision } },
+            } })
+        };
+        let listed = json!({ "result": { "tools": [{ "name": "a" }, { "name": "b" }] } });
+        let outbox =
+            |sent: u64| json!({ "result": { "content": [], "structuredContent": { "counts": { "outbox": sent } } } });
+        let plain = json!({ "result": { "content": [{ "type": "text", "text": "42" }] } });
+        for (answer, expected, told, held) in [
+            (&listed, Expected::Tools, "2 tools: a, b", true),
+            (&json!({ "result": { "tools": [] } }), Expected::Tools, "HTTP 200: {\"result\":{\"tools\":[]}}", false),
+            (&plain, Expected::Allowed, "42", true),
+            (&refused("deny"), Expected::Allowed, "no", false),
+            (&refused("deny"), Expected::Decision("deny"), "no", true),
+            (&refused("deny"), Expected::Decision("approval_required"), "no", false),
+            (&plain, Expected::Decision("deny"), "42", false),
+            (&outbox(0), Expected::NothingSent, "0 messages in the outbox", true),
+            (&outbox(1), Expected::NothingSent, "1 messages in the outbox", false),
+        ] {
+            assert_eq!(judged(200, answer, expected), (told.to_owned(), held), "{answer}");
+        }
+    }
+}

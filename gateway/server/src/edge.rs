@@ -1,0 +1,178 @@
+//! The MCP listener: pingora accepts, this reads one bounded request, hands it to the gateway and writes the answer.
+//!
+//! Pingora's own proxying is not used: the whole request must be known before an upstream can be chosen, and every reply
+//! is judged on its way back.
+
+pub mod admission;
+pub mod console;
+pub mod drain;
+pub mod request;
+pub mod respond;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use gateway_core::gateway::{Inbound, Verb};
+use gateway_core::refusal::{Answer, AnswerBody};
+use gateway_core::Gateway;
+use pingora_core::apps::{HttpPersistentSettings, HttpServerApp, HttpServerOptions, ReusedHttpStream};
+use pingora_core::protocols::http::ServerSession;
+use pingora_core::server::ShutdownWatch;
+use tokio::time::timeout;
+
+use admission::Admission;
+use drain::Drain;
+use request::{Asked, Unreadable};
+
+/// A reader that takes nothing for this long is gone.
+const WRITE_TIME: Duration = Duration::from_secs(30);
+
+#[derive(Debug, Clone)]
+pub struct EdgeLimits {
+    pub body_bytes: usize,
+    pub header_bytes: usize,
+    pub header_time: Duration,
+    pub body_time: Duration,
+    pub idle_time: Duration,
+}
+
+/// Whether the node can serve: asked by `/ready`.
+pub type Readiness = Arc<dyn Fn() -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
+
+pub struct McpEdge {
+    pub gateway: Arc<Gateway>,
+    pub limits: EdgeLimits,
+    pub admission: Admission,
+    pub drain: Arc<Drain>,
+    pub readiness: Readiness,
+    pub options: HttpServerOptions,
+}
+
+/// Left on a connection that has served a request: the next one may take its time to begin.
+struct Reused;
+
+#[async_trait]
+impl HttpServerApp for McpEdge {
+    async fn process_new_http(
+        self: &Arc<Self>,
+        mut session: ServerSession,
+        _shutdown: &ShutdownWatch,
+    ) -> Option<ReusedHttpStream> {
+        let limits = &self.limits;
+        let reused = session.take_connection_user_context().is_some();
+        session.set_keepalive(Some(limits.idle_time.as_secs()));
+        session.set_write_timeout(Some(WRITE_TIME));
+        session.set_read_timeout(Some(limits.body_time));
+        let patience = if reused { limits.idle_time + limits.header_time } else { limits.header_time };
+        match timeout(patience, session.read_request()).await {
+            Ok(Ok(true)) => {}
+            Ok(Ok(false)) | Err(_) => return None,
+            Ok(Err(error)) => {
+                tracing::debug!("unreadable request: {error}");
+                let _ = session.respond_error(400).await;
+                return None;
+            }
+        }
+        let _busy = self.drain.enter();
+        if self.drain.is_draining() {
+            session.set_keepalive(None);
+        }
+        let whole = self.serve(&mut session).await;
+        let mut settings = HttpPersistentSettings::for_session(&session);
+        settings.set_user_context(Box::new(Reused));
+        match (whole, session.finish().await) {
+            (true, Ok(Some(stream))) => Some(ReusedHttpStream::from_reusable_stream(stream, settings)),
+            _ => None,
+        }
+    }
+
+    fn server_options(&self) -> Option<&HttpServerOptions> {
+        Some(&self.options)
+    }
+}
+
+impl McpEdge {
+    /// False when the connection cannot be used again.
+    async fn serve(self: &Arc<Self>, session: &mut ServerSession) -> bool {
+        let asked = match request::read(session, &self.limits, &self.admission).await {
+            Ok(asked) => asked,
+            Err(Unreadable::Gone) => return false,
+            Err(Unreadable::Refused { status, message }) => {
+                // What was not read of the body would be taken for the next request.
+                session.set_keepalive(None);
+                return respond::plain(session, status, message).await && false;
+            }
+        };
+        match asked {
+            Asked::Health => respond::json(session, 200, Bytes::from_static(b"{\"status\":\"ok\"}")).await,
+            Asked::Ready => self.ready(session).await,
+            Asked::Mcp { inbound, modern } => self.exchange(session, inbound, modern).await,
+        }
+    }
+
+    async fn ready(&self, session: &mut ServerSession) -> bool {
+        let ready = if self.drain.is_draining() { Err("draining".into()) } else { (self.readiness)().await };
+        let (status, body) = match ready {
+            Ok(()) => (200, serde_json::json!({ "status": "ready" })),
+            Err(why) => (503, serde_json::json!({ "status": "not ready", "why": why })),
+        };
+        respond::json(session, status, body.to_string().into()).await
+    }
+
+    async fn exchange(self: &Arc<Self>, session: &mut ServerSession, inbound: Inbound, modern: bool) -> bool {
+        let gateway = Arc::clone(&self.gateway);
+        let listening = matches!(inbound.verb, Verb::Get);
+        let work = async move {
+            let handled = AssertUnwindSafe(gateway.handle(inbound)).catch_unwind().await;
+            handled.unwrap_or_else(|_| {
+                tracing::error!("handling a request panicked");
+                internal_error()
+            })
+        };
+        let mut work = Box::pin(work);
+        let answer = tokio::select! {
+            biased;
+            answer = &mut work => answer,
+            // Pingora reports both a close and stray bytes after the body here; either way nobody reads this answer.
+            _ = session.read_body_or_idle(true) => {
+                self.abandoned(work.map(Some).boxed(), modern);
+                return false;
+            }
+        };
+        match respond::answer(session, answer, listening.then_some(&self.drain)).await {
+            respond::Written::Whole => true,
+            respond::Written::Broken => false,
+            respond::Written::Left(rest) => {
+                let rest = Answer { status: 200, headers: Vec::new(), body: AnswerBody::Events(rest) };
+                self.abandoned(async move { Some(rest) }.boxed(), modern);
+                false
+            }
+        }
+    }
+
+    /// The client is gone. In the stateless era that means stop; before it, that the answer is still wanted by somebody.
+    fn abandoned(&self, work: BoxFuture<'static, Option<Answer>>, modern: bool) {
+        if modern {
+            return;
+        }
+        let busy = self.drain.enter();
+        tokio::spawn(async move {
+            let _busy = busy;
+            if let Some(Answer { body: AnswerBody::Events(mut events), .. }) = work.await {
+                use futures::StreamExt;
+                while events.next().await.is_some() {}
+            }
+        });
+    }
+}
+
+fn internal_error() -> Answer {
+    use gateway_protocol::{Message, RpcError, code};
+    let error = RpcError::new(code::INTERNAL, "the gateway failed; the operator's log says why");
+    Answer::message(500, &Message::error(None, error))
+}

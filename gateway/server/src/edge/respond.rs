@@ -1,0 +1,146 @@
+//! Answers on the wire: a message in one write, a stream as its events come, several at once when several are ready.
+
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use futures::stream::BoxStream;
+use futures::{FutureExt, StreamExt};
+use gateway_core::refusal::{Answer, AnswerBody};
+use gateway_protocol::sse;
+use http::header;
+use pingora_core::protocols::http::{HttpTask, ServerSession};
+use pingora_http::ResponseHeader;
+
+use super::drain::Drain;
+
+/// Events written together when they are ready together: fewer system calls, no added wait.
+const EVENTS_AT_ONCE: usize = 64;
+const BYTES_AT_ONCE: usize = 64 * 1024;
+
+pub enum Written {
+    Whole,
+    Broken,
+    /// The client left; what the upstream still has to say.
+    Left(BoxStream<'static, sse::Frame>),
+}
+
+pub async fn answer(session: &mut ServerSession, answer: Answer, ends_with: Option<&Arc<Drain>>) -> Written {
+    let Answer { status, headers, body } = answer;
+    let written = match body {
+        AnswerBody::Empty => whole(session, status, &headers, None).await,
+        AnswerBody::Json(json) => whole(session, status, &headers, Some(json)).await,
+        AnswerBody::Events(events) => return stream(session, status, &headers, events, ends_with).await,
+    };
+    if written { Written::Whole } else { Written::Broken }
+}
+
+pub async fn json(session: &mut ServerSession, status: u16, body: Bytes) -> bool {
+    whole(session, status, &[], Some(body)).await
+}
+
+pub async fn plain(session: &mut ServerSession, status: u16, message: &'static str) -> bool {
+    let body = serde_json::json!({ "error": message }).to_string();
+    json(session, status, body.into()).await
+}
+
+fn head(status: u16, headers: &[(&'static str, String)]) -> Option<ResponseHeader> {
+    let mut head = ResponseHeader::build(status, Some(headers.len() + 4)).ok()?;
+    for (name, value) in headers {
+        head.insert_header(*name, value.as_str()).ok()?;
+    }
+    Some(head)
+}
+
+async fn whole(session: &mut ServerSession, status: u16, headers: &[(&'static str, String)], body: Option<Bytes>) -> bool {
+    let Some(mut head) = head(status, headers) else {
+        return false;
+    };
+    let length = body.as_ref().map_or(0, Bytes::len);
+    let mut fields = Ok(());
+    if body.is_some() {
+        fields = fields.and_then(|()| head.insert_header(header::CONTENT_TYPE, "application/json"));
+    }
+    if status != 204 {
+        fields = fields.and_then(|()| head.insert_header(header::CONTENT_LENGTH, length));
+    }
+    if fields.is_err() {
+        return false;
+    }
+    let empty = length == 0;
+    let mut tasks = vec![HttpTask::Header(Box::new(head), empty)];
+    if !empty {
+        tasks.push(HttpTask::Body(body, true));
+    }
+    session.response_duplex_vec(tasks).await.is_ok()
+}
+
+/// A stream that only listens ends when the node drains; one that answers a call is finished first.
+async fn begun(drain: Option<&Arc<Drain>>) {
+    match drain {
+        Some(drain) => drain.begun().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn stream(
+    session: &mut ServerSession,
+    status: u16,
+    headers: &[(&'static str, String)],
+    mut events: BoxStream<'static, sse::Frame>,
+    ends_with: Option<&Arc<Drain>>,
+) -> Written {
+    let Some(mut head) = head(status, headers) else {
+        return Written::Broken;
+    };
+    let mut fields = head
+        .insert_header(header::CONTENT_TYPE, "text/event-stream")
+        .and_then(|()| head.insert_header(header::CACHE_CONTROL, "no-cache, no-transform"))
+        .and_then(|()| head.insert_header("x-accel-buffering", "no"));
+    if !session.is_http2() {
+        fields = fields.and_then(|()| head.insert_header(header::TRANSFER_ENCODING, "chunked"));
+    }
+    if fields.is_err() {
+        return Written::Broken;
+    }
+    // The header goes out at once: a client that opened a quiet stream must learn that it is open.
+    if session.response_duplex_vec(vec![HttpTask::Header(Box::new(head), false)]).await.is_err() {
+        return Written::Left(events);
+    }
+    let mut buffer = BytesMut::new();
+    loop {
+        let next = tokio::select! {
+            biased;
+            frame = events.next() => frame,
+            _ = session.read_body_or_idle(true) => return Written::Left(events),
+            () = begun(ends_with) => None,
+        };
+        let Some(frame) = next else {
+            return match session.response_duplex_vec(vec![HttpTask::Done]).await {
+                Ok(_) => Written::Whole,
+                Err(_) => Written::Broken,
+            };
+        };
+        frame.encode(&mut buffer);
+        let mut over = false;
+        for _ in 1..EVENTS_AT_ONCE {
+            if buffer.len() >= BYTES_AT_ONCE {
+                break;
+            }
+            match events.next().now_or_never() {
+                Some(Some(frame)) => frame.encode(&mut buffer),
+                Some(None) => {
+                    over = true;
+                    break;
+                }
+                None => break,
+            }
+        }
+        let tasks = vec![HttpTask::Body(Some(buffer.split().freeze()), over)];
+        if session.response_duplex_vec(tasks).await.is_err() {
+            return Written::Left(events);
+        }
+        if over {
+            return Written::Whole;
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Runs a node: composes it, opens the listeners, and takes everything down in the right order.
+//!
+//! A small runtime of our own carries the store, the ledger's writer and the watchers. It outlives pingora's, so that what
+//! was decided while serving is still written down after the last connection is closed.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use pingora_core::apps::HttpServerOptions;
+use pingora_core::listeners::tls::TlsSettings;
+use pingora_core::server::configuration::{Opt, ServerConf};
+use pingora_core::server::{RunArgs, Server, ShutdownSignal, ShutdownSignalWatch};
+use pingora_core::services::listening::Service;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::Notify;
+
+use crate::compose::{self, Extras, Node};
+use crate::config::{Config, Tls};
+use crate::edge::admission::Admission;
+use crate::edge::console::ConsoleEdge;
+use crate::edge::drain::Drain;
+use crate::edge::{EdgeLimits, McpEdge};
+use crate::watch;
+
+/// How long calls under way may take to finish once the node is told to stop.
+const DRAIN_TIME: Duration = Duration::from_secs(20);
+
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error("{0}")]
+    Compose(#[from] compose::ComposeError),
+    #[error("cannot listen on {0}: {1}")]
+    Busy(SocketAddr, std::io::Error),
+    #[error("the certificate {0} or its key cannot be used: {1}")]
+    Certificate(String, String),
+    #[error("the runtime cannot start: {0}")]
+    Runtime(#[from] std::io::Error),
+}
+
+/// What a caller may do around a node's life.
+#[derive(Default)]
+pub struct Life {
+    /// Take the listening sockets over from the running process (graceful restart).
+    pub upgrade: bool,
+    pub extras: Extras,
+    /// Ends serving as a signal would, once it is notified.
+    pub stop: Option<Arc<Notify>>,
+    /// Called once the node is composed and about to listen.
+    pub on_start: Option<Box<dyn FnOnce(&Node, tokio::runtime::Handle) + Send>>,
+}
+
+/// Serves until told to stop.
+pub fn run(config: &Config, life: Life) -> Result<(), ServeError> {
+    let control = tokio::runtime::Builder::new_multi_thread().worker_threads(1).thread_name("control").enable_all().build()?;
+    if !life.upgrade {
+        // Pingora retries a busy port for half a minute and then panics; better to know at once.
+        for address in [config.listen.mcp, config.listen.console] {
+            drop(TcpListener::bind(address).map_err(|error| ServeError::Busy(address, error))?);
+        }
+    }
+    let node = Arc::new(control.block_on(compose::compose(config, life.extras))?);
+    let drain = Drain::new();
+    let mut server = Server::new_with_opt_and_conf(Opt { upgrade: life.upgrade, ..Opt::default() }, server_conf(config));
+    server.bootstrap();
+    server.add_service(mcp_service(config, &node, &drain)?);
+    server.add_service(console_service(config, &node)?);
+    let watched = compose::watched(config);
+    let watching = (!watched.is_empty()).then(|| {
+        let (node, config) = (Arc::clone(&node), config.clone());
+        let control = control.handle().clone();
+        watch::watch(watched, move || control.block_on(node.reload(&config)))
+    });
+    if let Some(on_start) = life.on_start {
+        on_start(&node, control.handle().clone());
+    }
+    tracing::info!(mcp = %config.listen.mcp, console = %config.listen.console, "serving");
+    server.run(RunArgs { shutdown_signal: Box::new(DrainThenStop { drain, stop: life.stop }) });
+    drop(watching);
+    control.block_on(node.close());
+    control.shutdown_timeout(Duration::from_secs(5));
+    tracing::info!("stopped");
+    Ok(())
+}
+
+fn server_conf(config: &Config) -> ServerConf {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let socket = format!("portreeve-{}.upgrade.sock", config.listen.mcp.port());
+    ServerConf {
+        threads,
+        // Only an upgrade uses the grace period: the old process finishes its calls while the new one accepts.
+        grace_period_seconds: Some(DRAIN_TIME.as_secs()),
+        graceful_shutdown_timeout_seconds: Some(2),
+        upgrade_sock: std::env::temp_dir().join(socket).display().to_string(),
+        ..ServerConf::default()
+    }
+}
+
+fn mcp_service(config: &Config, node: &Arc<Node>, drain: &Arc<Drain>) -> Result<Service<McpEdge>, ServeError> {
+    let limits = &config.limits;
+    let asked = Arc::clone(node);
+    let mut options = HttpServerOptions::default();
+    options.h2c = true;
+    let edge = McpEdge {
+        gateway: Arc::clone(&node.gateway),
+        limits: EdgeLimits {
+            body_bytes: limits.body_bytes,
+            header_bytes: limits.header_bytes,
+            header_time: limits.header_time,
+            body_time: limits.body_time,
+            idle_time: limits.idle_time,
+        },
+        admission: admission(config, config.listen.mcp),
+        drain: Arc::clone(drain),
+        readiness: Arc::new(move || {
+            let node = Arc::clone(&asked);
+            Box::pin(async move { node.ready().await })
+        }),
+        options,
+    };
+    let mut service = Service::new("mcp".into(), edge);
+    listen(&mut service, config.listen.mcp, config.listen.tls.as_ref())?;
+    Ok(service)
+}
+
+fn console_service(config: &Config, node: &Arc<Node>) -> Result<Service<ConsoleEdge>, ServeError> {
+    let page = Arc::new(compose::ConsoleNode::new(Arc::clone(node), config));
+    let edge = ConsoleEdge { router: gateway_console::router(page), admission: admission(config, config.listen.console) };
+    let mut service = Service::new("console".into(), edge);
+    service.threads = Some(1);
+    listen(&mut service, config.listen.console, config.listen.tls.as_ref())?;
+    Ok(service)
+}
+
+fn admission(config: &Config, listener: SocketAddr) -> Admission {
+    Admission::new(listener, config.listen.hosts.clone(), config.listen.origins.clone())
+}
+
+fn listen<A>(service: &mut Service<A>, address: SocketAddr, tls: Option<&Tls>) -> Result<(), ServeError> {
+    let Some(tls) = tls else {
+        service.add_tcp(&address.to_string());
+        return Ok(());
+    };
+    let (cert, key) = (tls.cert.display().to_string(), tls.key.display().to_string());
+    let mut settings =
+        TlsSettings::intermediate(&cert, &key).map_err(|error| ServeError::Certificate(cert, error.to_string()))?;
+    settings.enable_h2();
+    service.add_tls_with_settings(&address.to_string(), None, settings);
+    Ok(())
+}
+
+/// Ends serving: on TERM and INT after the calls under way are done, on QUIT by handing the sockets to a successor.
+struct DrainThenStop {
+    drain: Arc<Drain>,
+    stop: Option<Arc<Notify>>,
+}
+
+#[async_trait]
+impl ShutdownSignalWatch for DrainThenStop {
+    async fn recv(&self) -> ShutdownSignal {
+        let mut terminate = signals(SignalKind::terminate());
+        let mut interrupt = signals(SignalKind::interrupt());
+        let mut quit = signals(SignalKind::quit());
+        tokio::select! {
+            () = next(&mut terminate) => {}
+            () = next(&mut interrupt) => {}
+            () = told(self.stop.as_deref()) => {}
+            () = next(&mut quit) => return ShutdownSignal::GracefulUpgrade,
+        }
+        tracing::info!("stopping: finishing what is under way");
+        if !self.drain.drain(DRAIN_TIME).await {
+            tracing::warn!("some calls did not finish in time and are cut off");
+        }
+        ShutdownSignal::FastShutdown
+    }
+}
+
+fn signals(kind: SignalKind) -> Option<Signal> {
+    signal(kind).inspect_err(|error| tracing::error!("a signal cannot be watched: {error}")).ok()
+}
+
+async fn told(stop: Option<&Notify>) {
+    match stop {
+        Some(stop) => stop.notified().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn next(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => std::future::pending().await,
+    }
+}

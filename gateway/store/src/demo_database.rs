@@ -1,0 +1,184 @@
+//! A small database of somebody's business, for the demo: opened so that it can only be read.
+
+mod content;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use futures::TryStreamExt;
+use gateway_core::BoxError;
+use gateway_core::ports::{ColumnInfo, ReadOnlyDatabase, Rows, StoreError, TableInfo};
+use serde_json::{Map, Value};
+use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions, SqliteRow};
+use sqlx::{AssertSqlSafe, Column, ConnectOptions, Executor, Row, SqlSafeStr, Statement, TypeInfo, ValueRef};
+
+use crate::failure::unavailable;
+
+pub use content::create_demo_database;
+
+const LONGEST: Duration = Duration::from_secs(5);
+/// Steps of SQLite's machine between two looks at the clock: well under a millisecond.
+const STEPS: i32 = 10_000;
+
+/// One SQLite file, read only: the file is opened so, and every connection says it again.
+pub struct DemoDatabase {
+    pool: SqlitePool,
+}
+
+impl DemoDatabase {
+    pub async fn open(path: &Path) -> Result<Self, StoreError> {
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .read_only(true)
+            .pragma("query_only", "ON")
+            .busy_timeout(Duration::from_secs(2))
+            .disable_statement_logging();
+        let pool = SqlitePoolOptions::new()
+            .max_connections(2)
+            .acquire_timeout(LONGEST)
+            .connect_with(options)
+            .await
+            .map_err(|error| StoreError::Invalid(format!("the demo database `{}` cannot be opened: {error}", path.display())))?;
+        Ok(Self { pool })
+    }
+}
+
+#[async_trait]
+impl ReadOnlyDatabase for DemoDatabase {
+    async fn tables(&self) -> Result<Vec<TableInfo>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT t.name AS t, c.name AS c, c.type AS k, c.\"notnull\" OR c.pk > 0 AS filled
+             FROM sqlite_master t JOIN pragma_table_info(t.name) c
+             WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY t.name, c.cid",
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(unavailable)?;
+        let mut tables: Vec<TableInfo> = Vec::new();
+        for row in rows {
+            let name: String = row.try_get("t").map_err(unavailable)?;
+            let filled: bool = row.try_get("filled").map_err(unavailable)?;
+            let column = ColumnInfo {
+                name: row.try_get("c").map_err(unavailable)?,
+                data_type: row.try_get("k").map_err(unavailable)?,
+                nullable: !filled,
+            };
+            match tables.last_mut().filter(|table| table.name == name) {
+                Some(table) => table.columns.push(column),
+                None => tables.push(TableInfo { name, columns: vec![column] }),
+            }
+        }
+        Ok(tables)
+    }
+
+    async fn query(&self, sql: &str, max_rows: usize) -> Result<Rows, StoreError> {
+        let mut connection = self.pool.acquire().await.map_err(unavailable)?;
+        let deadline = Instant::now() + LONGEST;
+        connection.lock_handle().await.map_err(unavailable)?.set_progress_handler(STEPS, move || Instant::now() < deadline);
+        let outcome = read(&mut connection, sql, max_rows).await;
+        connection.lock_handle().await.map_err(unavailable)?.remove_progress_handler();
+        outcome.map_err(|error| match error.as_database_error() {
+            Some(database) if database.code().as_deref() == Some("9") => {
+                StoreError::Invalid(format!("the query was stopped after {} seconds", LONGEST.as_secs()))
+            }
+            Some(database) => StoreError::Invalid(database.message().to_owned()),
+            None => unavailable(error),
+        })
+    }
+}
+
+async fn read(connection: &mut sqlx::SqliteConnection, sql: &str, max_rows: usize) -> Result<Rows, sqlx::Error> {
+    // The connection cannot write; whose text this is and what it may ask has been judged before it came here.
+    let statement = connection.prepare(AssertSqlSafe(sql).into_sql_str()).await?;
+    let columns: Vec<String> = statement.columns().iter().map(|column| column.name().to_owned()).collect();
+    let mut found = Rows { columns, rows: Vec::new(), truncated: false };
+    let mut stream = statement.query().fetch(connection);
+    while let Some(row) = stream.try_next().await? {
+        if found.rows.len() == max_rows {
+            found.truncated = true;
+            break;
+        }
+        found.rows.push(object(&row).map_err(sqlx::Error::Decode)?);
+    }
+    drop(stream);
+    Ok(found)
+}
+
+fn object(row: &SqliteRow) -> Result<Value, BoxError> {
+    let mut object = Map::new();
+    for column in row.columns() {
+        let place = column.ordinal();
+        let raw = row.try_get_raw(place)?;
+        let value = match (raw.is_null(), raw.type_info().name()) {
+            (true, _) => Value::Null,
+            (_, "INTEGER" | "INT4" | "BIGINT") => row.try_get_unchecked::<i64, _>(place)?.into(),
+            (_, "REAL") => row.try_get_unchecked::<f64, _>(place)?.into(),
+            (_, "BLOB") => hex::encode(row.try_get_unchecked::<Vec<u8>, _>(place)?).into(),
+            _ => row.try_get_unchecked::<String, _>(place)?.into(),
+        };
+        object.insert(column.name().to_owned(), value);
+    }
+    Ok(Value::Object(object))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use serde_json::json;
+
+    async fn demo() -> (tempfile::TempDir, DemoDatabase) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/demo.db");
+        create_demo_database(&path).await.unwrap();
+        let database = DemoDatabase::open(&path).await.unwrap();
+        (folder, database)
+    }
+
+    #[tokio::test]
+    async fn four_tables_with_something_to_ask() {
+        let (_folder, database) = demo().await;
+        let tables = database.tables().await.unwrap();
+        let names: Vec<_> = tables.iter().map(|table| table.name.as_str()).collect();
+        assert_eq!(names, ["agent_conversations", "kpi_data", "kpi_metrics", "users"]);
+        for name in names {
+            let counted = database.query(&format!("select count(*) as n from {name}"), 10).await.unwrap();
+            let n = counted.rows.first().and_then(|row| row.get("n")).and_then(Value::as_i64).unwrap();
+            assert!((50..=200).contains(&n), "{name}: {n}");
+        }
+        let strangers = "select count(*) as n from users where email not like '%@example.com'";
+        assert_eq!(database.query(strangers, 1).await.unwrap().rows, [json!({"n": 0})]);
+    }
+
+    #[tokio::test]
+    async fn the_same_database_every_time() {
+        let ask = "select * from agent_conversations order by id";
+        let ((_one, first), (_two, second)) = (demo().await, demo().await);
+        assert_eq!(first.query(ask, 500).await.unwrap(), second.query(ask, 500).await.unwrap());
+    }
+
+    // acceptance 99: rows are capped, and the cap is told.
+    #[tokio::test]
+    async fn more_rows_than_asked_for_are_cut() {
+        let (_folder, database) = demo().await;
+        let rows = database.query("select id, name from users order by id", 3).await.unwrap();
+        assert_eq!((rows.columns, rows.rows.len(), rows.truncated), (vec!["id".into(), "name".into()], 3, true));
+        let none = database.query("select id from users where id < 0", 3).await.unwrap();
+        assert_eq!((none.columns, none.rows.len(), none.truncated), (vec!["id".into()], 0, false));
+    }
+
+    #[tokio::test]
+    async fn nothing_can_be_written_and_nothing_runs_for_ever() {
+        let (_folder, database) = demo().await;
+        for sql in ["delete from users", "create table x (y)", "update users set name = 'x'", "pragma query_only = off; delete from users"] {
+            assert!(database.query(sql, 1).await.is_err(), "{sql}");
+        }
+        let began = Instant::now();
+        let endless = "with recursive n(i) as (select 1 union all select i + 1 from n) select max(i) from n";
+        let error = database.query(endless, 1).await.unwrap_err();
+        assert_eq!(error.to_string(), "the query was stopped after 5 seconds");
+        assert!(began.elapsed() < LONGEST * 2);
+        assert!(database.query("select 1 as one", 1).await.is_ok());
+    }
+}

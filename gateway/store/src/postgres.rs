@@ -1,0 +1,60 @@
+//! The shared engine: many nodes, one database.
+
+mod append;
+mod ledger;
+mod tenants;
+mod tools;
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use gateway_core::ports::StoreError;
+use sqlx::ConnectOptions;
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+
+pub(crate) use ledger::PostgresLedger;
+pub(crate) use tenants::PostgresTenants;
+pub(crate) use tools::PostgresTools;
+
+use crate::failure::unavailable;
+
+const CONNECTIONS: u32 = 10;
+
+/// `shown` is the URL without its password.
+pub(crate) async fn open(url: &str, shown: &str) -> Result<PgPool, StoreError> {
+    let options = PgConnectOptions::from_str(url)
+        .map_err(|error| StoreError::Invalid(format!("`{shown}` is not a Postgres URL: {error}")))?
+        .application_name("portreeve")
+        // A statement that outlives the caller's patience many times over only holds locks.
+        .options([("statement_timeout", "30s"), ("lock_timeout", "10s"), ("idle_in_transaction_session_timeout", "30s")])
+        .disable_statement_logging();
+    let pool = PgPoolOptions::new()
+        .max_connections(CONNECTIONS)
+        .acquire_timeout(Duration::from_secs(10))
+        .test_before_acquire(false)
+        .connect_with(options)
+        .await
+        .map_err(|error| StoreError::Invalid(format!("the database `{shown}` cannot be reached: {error}")))?;
+    // sqlx takes an advisory lock around them, so nodes that start together wait for each other.
+    crate::migrations::postgres()
+        .run(&pool)
+        .await
+        .map_err(|error| StoreError::Invalid(format!("the database `{shown}` cannot be brought up to date: {error}")))?;
+    Ok(pool)
+}
+
+/// Made by whichever node asks first; all get the same.
+pub(crate) async fn secret(pool: &PgPool, name: &str, fresh: &[u8]) -> Result<Vec<u8>, StoreError> {
+    sqlx::query("INSERT INTO gateway_secrets (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING")
+        .bind(name)
+        .bind(fresh)
+        .execute(pool)
+        .await
+        .map_err(unavailable)?;
+    sqlx::query_scalar("SELECT value FROM gateway_secrets WHERE name = $1").bind(name).fetch_one(pool).await.map_err(unavailable)
+}
+
+pub(crate) async fn ping(pool: &PgPool) -> Result<(), StoreError> {
+    sqlx::query("SELECT 1").execute(pool).await.map_err(unavailable)?;
+    Ok(())
+}

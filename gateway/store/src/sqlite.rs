@@ -1,0 +1,107 @@
+//! The embedded engine: one file, one connection that writes, a few that read.
+
+mod append;
+mod ledger;
+mod tenants;
+mod tools;
+
+use std::path::Path;
+use std::time::Duration;
+
+use gateway_core::ports::StoreError;
+use sqlx::ConnectOptions;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+
+pub(crate) use ledger::SqliteLedger;
+pub(crate) use tenants::SqliteTenants;
+pub(crate) use tools::SqliteTools;
+
+use crate::failure::unavailable;
+
+const READERS: u32 = 4;
+
+/// SQLite lets one connection write at a time; queueing for it here is fairer than colliding in the file.
+#[derive(Clone)]
+pub(crate) struct SqlitePools {
+    pub writer: SqlitePool,
+    pub readers: SqlitePool,
+}
+
+impl SqlitePools {
+    pub async fn open(path: &Path) -> Result<Self, StoreError> {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder)
+                .map_err(|error| StoreError::Invalid(format!("the folder `{}` cannot be made: {error}", folder.display())))?;
+        }
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            // A trace that somebody waited for must outlive a power cut, not only a crash.
+            .synchronous(SqliteSynchronous::Full)
+            .busy_timeout(Duration::from_secs(5))
+            .foreign_keys(true)
+            .pragma("cache_size", "-16000")
+            .disable_statement_logging();
+        let opened = |error: sqlx::Error| StoreError::Invalid(format!("the database `{}` cannot be opened: {error}", path.display()));
+        let writer = SqlitePoolOptions::new()
+            .max_connections(1)
+            .acquire_timeout(Duration::from_secs(10))
+            .test_before_acquire(false)
+            .idle_timeout(None)
+            .max_lifetime(None)
+            .connect_with(options.clone())
+            .await
+            .map_err(opened)?;
+        migrate(&writer, path).await?;
+        let readers = SqlitePoolOptions::new()
+            .max_connections(READERS)
+            .acquire_timeout(Duration::from_secs(10))
+            .test_before_acquire(false)
+            .connect_with(options.pragma("query_only", "ON"))
+            .await
+            .map_err(opened)?;
+        Ok(Self { writer, readers })
+    }
+
+    /// Made by whoever asks first; everybody gets the same.
+    pub async fn secret(&self, name: &str, fresh: &[u8]) -> Result<Vec<u8>, StoreError> {
+        sqlx::query("INSERT INTO gateway_secrets (name, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING")
+            .bind(name)
+            .bind(fresh)
+            .execute(&self.writer)
+            .await
+            .map_err(unavailable)?;
+        sqlx::query_scalar("SELECT value FROM gateway_secrets WHERE name = ?1")
+            .bind(name)
+            .fetch_one(&self.writer)
+            .await
+            .map_err(unavailable)
+    }
+
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        sqlx::query("SELECT 1 FROM tenants LIMIT 1").fetch_optional(&self.readers).await.map_err(unavailable)?;
+        Ok(())
+    }
+
+    pub async fn close(&self) {
+        self.readers.close().await;
+        self.writer.close().await;
+    }
+}
+
+/// SQLite knows no lock around migrations, so of two processes that start together one may lose a race for a step; on
+/// its next try that step is done.
+async fn migrate(pool: &SqlitePool, path: &Path) -> Result<(), StoreError> {
+    let mut tries = 0;
+    loop {
+        let Err(error) = crate::migrations::sqlite().run(pool).await else {
+            return Ok(());
+        };
+        tries += 1;
+        if tries == 50 {
+            return Err(StoreError::Invalid(format!("the database `{}` cannot be brought up to date: {error}", path.display())));
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}

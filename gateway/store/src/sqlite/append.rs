@@ -1,0 +1,196 @@
+//! The statements of one append in SQLite: few texts, each prepared once, many rows a statement.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::{Arc, LazyLock};
+
+use gateway_core::outcome::AuditRow;
+use gateway_core::ports::Receipt;
+use gateway_core::trace::{Head, TraceDraft, written_time};
+use gateway_core::{TenantId, ToolName, TraceId};
+use sqlx::sqlite::SqliteArguments;
+use sqlx::{Arguments, AssertSqlSafe, Row, SqliteConnection};
+use uuid::Uuid;
+
+use crate::batch::{Chains, SEEN, json_text, registered, row_id};
+use crate::failure::Failure;
+
+pub(super) async fn read_heads(connection: &mut SqliteConnection, chains: &mut Chains<'_>) -> Result<(), Failure> {
+    let wanted = serde_json::to_string(&chains.keys).map_err(|error| Failure::Away(error.into()))?;
+    let rows = sqlx::query(
+        "SELECT wanted.key, seq, event_hash FROM json_each(?1) AS wanted
+         CROSS JOIN chain_heads ON organization_key = wanted.value ->> 0 AND agent_id = wanted.value ->> 1",
+    )
+    .bind(wanted)
+    .fetch_all(connection)
+    .await?;
+    for row in rows {
+        let place = usize::try_from(row.try_get::<i64, _>(0)?).unwrap_or(usize::MAX);
+        chains.set(place, Head { seq: row.try_get(1)?, event_hash: row.try_get(2)? });
+    }
+    Ok(())
+}
+
+pub(super) async fn move_heads(connection: &mut SqliteConnection, chains: &Chains<'_>) -> Result<(), Failure> {
+    let moved: Vec<_> =
+        chains.keys.iter().zip(&chains.heads).map(|((key, agent), head)| (key, agent, head.seq, &head.event_hash)).collect();
+    let moved = serde_json::to_string(&moved).map_err(|error| Failure::Away(error.into()))?;
+    sqlx::query(
+        "INSERT INTO chain_heads (organization_key, agent_id, seq, event_hash)
+         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?1) WHERE true
+         ON CONFLICT DO UPDATE SET seq = excluded.seq, event_hash = excluded.event_hash",
+    )
+    .bind(moved)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+pub(super) async fn stored(connection: &mut SqliteConnection, traces: &[&TraceDraft]) -> Result<HashMap<TraceId, Receipt>, Failure> {
+    let ids: Vec<_> = traces.iter().map(|draft| draft.trace_id.as_str()).collect();
+    let ids = serde_json::to_string(&ids).map_err(|error| Failure::Away(error.into()))?;
+    let rows = sqlx::query(
+        "SELECT trace_id, seq, previous_hash, event_hash FROM json_each(?1) CROSS JOIN agent_traces ON trace_id = value",
+    )
+    .bind(ids)
+    .fetch_all(connection)
+    .await?;
+    let mut receipts = HashMap::with_capacity(rows.len());
+    for row in rows {
+        let trace_id = TraceId::from_stored(row.try_get::<&str, _>(0)?);
+        let receipt = Receipt {
+            trace_id: trace_id.clone(),
+            seq: row.try_get(1)?,
+            previous_hash: row.try_get(2)?,
+            event_hash: row.try_get(3)?,
+        };
+        receipts.insert(trace_id, receipt);
+    }
+    Ok(receipts)
+}
+
+/// An operator's row of any version serves; only without one is a bare row made.
+pub(super) async fn register(connection: &mut SqliteConnection, tenant: TenantId, tool: &ToolName) -> Result<Uuid, Failure> {
+    sqlx::query(
+        "INSERT INTO tool_registry (id, tenant_id, name, version, schema) SELECT ?1, ?2, ?3, ?4, '{}'
+         WHERE NOT EXISTS (SELECT 1 FROM tool_registry WHERE tenant_id = ?2 AND name = ?3)",
+    )
+    .bind(Uuid::now_v7().to_string())
+    .bind(tenant.0.to_string())
+    .bind(tool.as_str())
+    .bind(SEEN)
+    .execute(&mut *connection)
+    .await?;
+    let id: String = sqlx::query_scalar(
+        "SELECT id FROM tool_registry WHERE tenant_id = ?1 AND name = ?2 ORDER BY is_recommended DESC, version = ?3 DESC, created_at LIMIT 1",
+    )
+    .bind(tenant.0.to_string())
+    .bind(tool.as_str())
+    .bind(SEEN)
+    .fetch_one(connection)
+    .await?;
+    Uuid::try_parse(&id).map_err(|error| Failure::Away(error.into()))
+}
+
+/// Rows per statement: few distinct texts, so that each is prepared once, and few round trips.
+const CHUNKS: [usize; 4] = [64, 16, 4, 1];
+
+static INSERT_TRACES: LazyLock<[Arc<str>; 4]> = LazyLock::new(|| {
+    CHUNKS.map(|rows| {
+        let head = "INSERT INTO agent_traces (id, organization_id, trace_id, agent_id, event_type, decision_type, risk_level, \
+                    reversibility, classification_code, description, reasoning, \"authorization\", context, previous_hash, \
+                    event_hash, created_at, seq) VALUES ";
+        statement(head, 17, rows, "")
+    })
+});
+
+static INSERT_ROWS: LazyLock<[Arc<str>; 4]> = LazyLock::new(|| {
+    CHUNKS.map(|rows| {
+        let head = "INSERT INTO audit_logs (tenant_id, agent_id, tool_id, input_payload, output_payload, risk_classification, \
+                    execution_time_ms, status_code, timestamp, trace_id) VALUES ";
+        // A replayed row is the row that is there.
+        statement(head, 10, rows, " ON CONFLICT (trace_id) DO NOTHING")
+    })
+});
+
+fn statement(head: &str, columns: usize, rows: usize, tail: &str) -> Arc<str> {
+    let row = format!("({})", vec!["?"; columns].join(","));
+    let mut text = String::from(head);
+    let _ = write!(text, "{}{tail}", vec![row.as_str(); rows].join(","));
+    text.into()
+}
+
+/// Cuts `items` into pieces for which a statement exists.
+fn chunks<'a, T>(mut items: &'a [T], statements: &'static [Arc<str>; 4]) -> Vec<(&'static Arc<str>, &'a [T])> {
+    let mut cut = Vec::new();
+    for (size, statement) in CHUNKS.iter().zip(statements) {
+        while let Some((piece, rest)) = items.split_at_checked(*size) {
+            cut.push((statement, piece));
+            items = rest;
+        }
+    }
+    cut
+}
+
+pub(super) async fn insert_traces(connection: &mut SqliteConnection, traces: &[(&TraceDraft, Receipt)]) -> Result<(), Failure> {
+    for (statement, piece) in chunks(traces, &INSERT_TRACES) {
+        let mut arguments = SqliteArguments::default();
+        arguments.reserve(piece.len() * 17, 0);
+        for (draft, receipt) in piece {
+            bind_trace(&mut arguments, draft, receipt).map_err(sqlx::Error::Encode)?;
+        }
+        sqlx::query_with(AssertSqlSafe(Arc::clone(statement)), arguments).execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+fn bind_trace(arguments: &mut SqliteArguments, draft: &TraceDraft, receipt: &Receipt) -> Result<(), sqlx::error::BoxDynError> {
+    let part = draft.classification;
+    arguments.add(row_id(&draft.trace_id).to_string())?;
+    arguments.add(draft.tenant.map(|tenant| tenant.0.to_string()))?;
+    arguments.add(draft.trace_id.as_str())?;
+    arguments.add(draft.agent.as_str())?;
+    arguments.add(draft.event_type.as_str())?;
+    arguments.add(part.map(|part| part.decision_type.as_str()))?;
+    arguments.add(part.map(|part| part.risk.as_str()))?;
+    arguments.add(part.map(|part| part.reversibility.as_str()))?;
+    arguments.add(part.map(|part| part.code()))?;
+    arguments.add(draft.description.as_deref())?;
+    arguments.add(draft.reasoning.as_deref())?;
+    arguments.add(json_text(&draft.authorization))?;
+    arguments.add(json_text(&draft.context))?;
+    arguments.add(receipt.previous_hash.as_deref())?;
+    arguments.add(receipt.event_hash.as_str())?;
+    arguments.add(written_time(draft.timestamp))?;
+    arguments.add(receipt.seq)
+}
+
+pub(super) async fn insert_rows(
+    connection: &mut SqliteConnection,
+    rows: &[&AuditRow],
+    tools: &HashMap<(TenantId, &ToolName), Uuid>,
+) -> Result<(), Failure> {
+    for (statement, piece) in chunks(rows, &INSERT_ROWS) {
+        let mut arguments = SqliteArguments::default();
+        arguments.reserve(piece.len() * 10, 0);
+        for row in piece {
+            let tool = registered(row).and_then(|key| tools.get(&key));
+            bind_row(&mut arguments, row, tool).map_err(sqlx::Error::Encode)?;
+        }
+        sqlx::query_with(AssertSqlSafe(Arc::clone(statement)), arguments).execute(&mut *connection).await?;
+    }
+    Ok(())
+}
+
+fn bind_row(arguments: &mut SqliteArguments, row: &AuditRow, tool: Option<&Uuid>) -> Result<(), sqlx::error::BoxDynError> {
+    arguments.add(row.tenant.map(|tenant| tenant.0.to_string()))?;
+    arguments.add(row.agent.as_str())?;
+    arguments.add(tool.map(Uuid::to_string))?;
+    arguments.add(row.input.as_ref().map(|input| input.as_str()))?;
+    arguments.add(row.output.as_ref().map(|output| output.as_str()))?;
+    arguments.add(json_text(&row.risk_classification))?;
+    arguments.add(row.execution_time_ms)?;
+    arguments.add(row.status.as_str())?;
+    arguments.add(written_time(row.timestamp))?;
+    arguments.add(row.trace_id.as_str())
+}

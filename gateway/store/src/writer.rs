@@ -1,0 +1,212 @@
+//! The queue in front of the ledger.
+//!
+//! Pushing a record is a lock and a move; the writer's task takes what has gathered every few milliseconds, or at once when
+//! somebody waits. Room is counted in records and given back when they are durable. `courier` decides between the store
+//! and the spool.
+
+mod courier;
+mod sift;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use gateway_core::outcome::AuditRow;
+use gateway_core::ports::{AuditBuffer, Ledger, LedgerError, Receipt, Record, StoreError};
+use gateway_core::trace::TraceDraft;
+use tokio::sync::{Notify, oneshot};
+use tokio::task::JoinHandle;
+
+use crate::spool::Spool;
+use courier::Courier;
+
+#[derive(Debug, Clone)]
+pub struct WriterOptions {
+    /// Records that may be on their way at once.
+    pub capacity: usize,
+    /// How often what nobody waits for is written.
+    pub tick: Duration,
+    pub spool_dir: PathBuf,
+    /// Past this size, or this age, calls are refused.
+    pub spool_bytes: u64,
+    pub spool_seconds: u64,
+    /// How long the store may take before the spool does its work.
+    pub store_patience: Duration,
+}
+
+impl WriterOptions {
+    pub fn new(spool_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            capacity: 65_536,
+            tick: Duration::from_millis(5),
+            spool_dir: spool_dir.into(),
+            spool_bytes: 64 * 1024 * 1024,
+            spool_seconds: 300,
+            store_patience: Duration::from_secs(2),
+        }
+    }
+}
+
+type Answer = Result<Option<Receipt>, LedgerError>;
+
+/// One record on its way; without one, a mark that `flush` waits for.
+struct Entry {
+    record: Option<Record>,
+    waiter: Option<oneshot::Sender<Answer>>,
+}
+
+#[derive(Default)]
+struct Queue {
+    entries: Vec<Entry>,
+    closed: bool,
+}
+
+/// Why there is no room at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[repr(u8)]
+enum Refusing {
+    #[error("nothing is refused")]
+    Nothing,
+    #[error("the store is away and the local spool has reached its limit")]
+    SpoolFull,
+    #[error("the store is away and the local spool cannot be written")]
+    SpoolBroken,
+    #[error("the audit writer has stopped")]
+    Stopped,
+}
+
+struct Shared {
+    queue: Mutex<Queue>,
+    room: AtomicUsize,
+    wake: Notify,
+    refusing: AtomicU8,
+    stopping: AtomicBool,
+}
+
+impl Shared {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn give_back(&self, records: usize) {
+        self.room.fetch_add(records, Ordering::AcqRel);
+    }
+
+    fn refuse(&self, why: Refusing) {
+        self.refusing.store(why as u8, Ordering::Release);
+    }
+
+    fn check(&self) -> Result<(), LedgerError> {
+        let why = match self.refusing.load(Ordering::Acquire) {
+            0 => return Ok(()),
+            1 => Refusing::SpoolFull,
+            2 => Refusing::SpoolBroken,
+            _ => Refusing::Stopped,
+        };
+        Err(LedgerError::Unavailable(why.into()))
+    }
+
+    /// Gives the entry back when the writer has stopped.
+    fn push(&self, entry: Entry) -> Result<(), Entry> {
+        let mut queue = self.queue();
+        if queue.closed {
+            return Err(entry);
+        }
+        queue.entries.push(entry);
+        Ok(())
+    }
+}
+
+/// The only way into the ledger for everything that serves requests.
+pub struct AuditWriter {
+    shared: Arc<Shared>,
+    courier: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl AuditWriter {
+    /// Starts the writer's task on the current runtime, beginning with what an earlier process left in the spool.
+    pub fn start(ledger: Arc<dyn Ledger>, options: WriterOptions) -> Result<Arc<Self>, StoreError> {
+        let spool = Spool::open(&options.spool_dir).map_err(|error| {
+            StoreError::Invalid(format!("the spool folder `{}` cannot be used: {error}", options.spool_dir.display()))
+        })?;
+        let shared = Arc::new(Shared {
+            queue: Mutex::default(),
+            room: AtomicUsize::new(options.capacity),
+            wake: Notify::new(),
+            refusing: AtomicU8::new(Refusing::Nothing as u8),
+            stopping: AtomicBool::new(false),
+        });
+        let courier = Courier::new(Arc::clone(&shared), ledger, options, spool);
+        let task = tokio::spawn(courier.run());
+        Ok(Arc::new(Self { shared, courier: Mutex::new(Some(task)) }))
+    }
+
+    /// Returns when everything given so far is durable, in the store or in the spool.
+    pub async fn flush(&self) {
+        let (waiter, answer) = oneshot::channel();
+        if self.shared.push(Entry { record: None, waiter: Some(waiter) }).is_ok() {
+            self.shared.wake.notify_one();
+            let _ = answer.await;
+        }
+    }
+
+    /// Writes everything out and stops. What the store does not take stays in the spool for the next start.
+    pub async fn shutdown(&self) {
+        self.shared.stopping.store(true, Ordering::Release);
+        self.shared.wake.notify_one();
+        let task = self.courier.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = task {
+            let _ = task.await;
+        }
+    }
+
+    /// Room that is left, in records.
+    pub fn room(&self) -> usize {
+        self.shared.room.load(Ordering::Acquire)
+    }
+}
+
+#[async_trait]
+impl AuditBuffer for AuditWriter {
+    fn reserve(&self) -> Result<(), LedgerError> {
+        self.shared.check()?;
+        self.shared
+            .room
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |room| room.checked_sub(2))
+            .map(|_| ())
+            .map_err(|_| LedgerError::Full)
+    }
+
+    fn release(&self, records: usize) {
+        self.shared.give_back(records);
+    }
+
+    /// The place is used up whether or not this succeeds.
+    async fn append(&self, draft: TraceDraft, wait: bool) -> Result<Option<Receipt>, LedgerError> {
+        if let Err(refused) = self.shared.check() {
+            self.shared.give_back(1);
+            return Err(refused);
+        }
+        let (waiter, answer) = if wait { Some(oneshot::channel()).unzip() } else { (None, None) };
+        if self.shared.push(Entry { record: Some(Record::Trace(draft)), waiter }).is_err() {
+            self.shared.give_back(1);
+            return Err(LedgerError::Unavailable(Refusing::Stopped.into()));
+        }
+        let Some(answer) = answer else {
+            return Ok(None);
+        };
+        self.shared.wake.notify_one();
+        // The sender is dropped unanswered only if the writer died.
+        answer.await.unwrap_or_else(|_| Err(LedgerError::Unavailable(Refusing::Stopped.into())))
+    }
+
+    fn settle(&self, row: AuditRow) {
+        if let Err(Entry { record: Some(record), .. }) = self.shared.push(Entry { record: Some(Record::Row(row)), waiter: None }) {
+            self.shared.give_back(1);
+            let text = serde_json::to_string(&record).unwrap_or_default();
+            tracing::error!(record = %text, "the audit writer has stopped; this row goes to the log only");
+        }
+    }
+}

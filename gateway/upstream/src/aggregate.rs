@@ -1,0 +1,178 @@
+//! Many upstreams shown as one: a single handshake, one list of tools under names that carry their namespace, calls led to
+//! the member they belong to.
+//!
+//! Members keep their own sessions, opened when first needed with what the client said in its handshake. A member that does
+//! not answer is missing from a list and named there; it never spoils the rest.
+
+mod answers;
+mod cursor;
+mod listing;
+mod names;
+mod relay;
+mod sessions;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::future::join_all;
+use gateway_core::ports::{Answered, Upstream, UpstreamError};
+use gateway_core::{Ask, Exchange, Namespace, Permit};
+use gateway_protocol::{Message, Notification, Request, Response, RpcError, code};
+
+use sessions::{AggregateSession, Sessions};
+
+pub use answers::ServerInfo;
+pub use names::{Member, Naming, resolve_name};
+
+pub struct Aggregate {
+    /// Sorted by namespace: the order of everything that is listed.
+    members: Vec<Member>,
+    separator: String,
+    server: ServerInfo,
+    sessions: Sessions,
+}
+
+/// What stands behind a client's requests.
+enum Standing {
+    /// Every request describes itself.
+    Modern,
+    Session(Arc<AggregateSession>),
+    /// A request of the session eras outside a session.
+    Stranger,
+}
+
+impl Aggregate {
+    pub fn new(mut members: Vec<Member>, tool_separator: &str, server: ServerInfo) -> Self {
+        members.sort_by(|one, other| one.namespace.cmp(&other.namespace));
+        Self { members, separator: tool_separator.into(), server, sessions: Sessions::new() }
+    }
+
+    fn gone(&self) -> UpstreamError {
+        UpstreamError::SessionGone(self.server.name.clone())
+    }
+
+    fn standing(&self, exchange: &Exchange) -> Result<Standing, UpstreamError> {
+        if exchange.is_modern() {
+            return Ok(Standing::Modern);
+        }
+        let Some(session) = &exchange.session else { return Ok(Standing::Stranger) };
+        let known = self.sessions.get(session.upstream_id(), &exchange.principal);
+        known.map(Standing::Session).ok_or_else(|| self.gone())
+    }
+
+    fn member(&self, namespace: &str) -> Option<(usize, &Member)> {
+        self.members.iter().enumerate().find(|(_, member)| member.namespace.as_str() == namespace)
+    }
+
+    async fn request(&self, permit: &Permit, request: &Request) -> Result<Answered, UpstreamError> {
+        let exchange = permit.exchange();
+        match request.method.as_str() {
+            "initialize" => return Ok(self.initialize(exchange, request)),
+            "ping" => return Ok(answers::empty(request)),
+            "server/discover" => return Ok(answers::discovered(request, &self.server)),
+            _ => {}
+        }
+        let standing = self.standing(exchange)?;
+        if matches!(standing, Standing::Stranger) {
+            return Ok(answers::not_initialized(request));
+        }
+        let modern = exchange.is_modern();
+        match request.method.as_str() {
+            "tools/list" => Ok(self.list_tools(permit, request, &standing).await),
+            "tools/call" => self.call_tool(permit, request, &standing).await,
+            // What members offer beside tools is not merged yet.
+            "prompts/list" => Ok(answers::empty_list(request, "prompts", modern, &self.server)),
+            "resources/list" => Ok(answers::empty_list(request, "resources", modern, &self.server)),
+            "resources/templates/list" => Ok(answers::empty_list(request, "resourceTemplates", modern, &self.server)),
+            _ => Ok(answers::unknown_method(request, modern)),
+        }
+    }
+
+    fn initialize(&self, exchange: &Exchange, request: &Request) -> Answered {
+        let session = self.sessions.open(exchange, request.params.clone().unwrap_or_default(), self.members.len());
+        answers::initialized(request, session.revision, session.id.clone(), &self.server)
+    }
+
+    async fn call_tool(&self, permit: &Permit, request: &Request, standing: &Standing) -> Result<Answered, UpstreamError> {
+        let tool = permit.exchange().tool().map(|tool| &tool.name);
+        let Some((place, member)) = tool.and_then(|name| self.member(name.namespace())) else {
+            return Ok(answers::refused(request, 200, RpcError::new(code::INVALID_PARAMS, "Unknown tool")));
+        };
+        let answered = match standing {
+            Standing::Session(session) => session.call(place, member, permit).await?,
+            Standing::Modern | Standing::Stranger => member.upstream.call(&permit.in_session(None)).await?,
+        };
+        Ok(relay::outward(&member.namespace, answered))
+    }
+
+    async fn notification(&self, permit: &Permit, notification: &Notification) -> Result<Answered, UpstreamError> {
+        let Standing::Session(session) = self.standing(permit.exchange())? else { return Ok(answers::accepted()) };
+        if notification.method == "notifications/cancelled" {
+            // Whose request it was is not remembered; a member that does not know the id ignores it.
+            let message = || Message::Notification(notification.clone());
+            let each = session.opened().into_iter().filter_map(|(place, member_session)| {
+                let member = self.members.get(place)?;
+                let permit = permit.for_own(message(), Some(member_session))?;
+                Some(async move { member.upstream.call(&permit).await })
+            });
+            join_all(each).await;
+        }
+        Ok(answers::accepted())
+    }
+
+    /// The client's answer to a member's question.
+    async fn response(&self, permit: &Permit, response: &Response) -> Result<Answered, UpstreamError> {
+        let Standing::Session(session) = self.standing(permit.exchange())? else { return Ok(answers::accepted()) };
+        let Some((namespace, id)) = response.id.as_ref().and_then(relay::inward) else { return Ok(answers::accepted()) };
+        let Some((place, member)) = self.member(&namespace) else { return Ok(answers::accepted()) };
+        let Some(member_session) = session.opened_at(place).await else { return Ok(answers::accepted()) };
+        if let Some(permit) = permit.answering(id, Some(member_session)) {
+            member.upstream.call(&permit).await?;
+        }
+        Ok(answers::accepted())
+    }
+
+    async fn end_session(&self, permit: &Permit) -> Result<Answered, UpstreamError> {
+        let Standing::Session(session) = self.standing(permit.exchange())? else { return Err(self.gone()) };
+        self.sessions.forget(&session.id);
+        let each = session.opened().into_iter().filter_map(|(place, member_session)| {
+            let member = self.members.get(place)?;
+            let permit = permit.in_session(Some(member_session));
+            Some(async move { tokio::time::timeout(listing::MEMBER_TIMEOUT, member.upstream.call(&permit)).await })
+        });
+        join_all(each).await;
+        Ok(answers::ended())
+    }
+
+    fn listen(&self, exchange: &Exchange) -> Result<Answered, UpstreamError> {
+        match self.standing(exchange)? {
+            Standing::Session(_) => Ok(answers::quiet_stream()),
+            Standing::Modern | Standing::Stranger => Ok(answers::no_stream()),
+        }
+    }
+}
+
+#[async_trait]
+impl Upstream for Aggregate {
+    async fn call(&self, permit: &Permit) -> Result<Answered, UpstreamError> {
+        match &permit.exchange().ask {
+            Ask::Message(Message::Request(request)) => self.request(permit, request).await,
+            Ask::Message(Message::Notification(notification)) => self.notification(permit, notification).await,
+            Ask::Message(Message::Response(response)) => self.response(permit, response).await,
+            Ask::Listen { .. } => self.listen(permit.exchange()),
+            Ask::EndSession => self.end_session(permit).await,
+        }
+    }
+
+    /// Each tool is asked of its own upstream; here nobody answers for all.
+    fn observes_unclassified(&self) -> bool {
+        false
+    }
+}
+
+/// Only for messages: `namespace` is part of what a member is called in logs.
+fn log_failure(namespace: &Namespace, error: &UpstreamError) {
+    tracing::warn!(namespace = %namespace, "left {namespace} out of the list: {error}");
+}

@@ -1,0 +1,112 @@
+//! What the aggregate says for itself, in the shapes of both eras.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::stream;
+use gateway_core::Namespace;
+use gateway_core::ports::{Answered, Content, StreamItem};
+use gateway_protocol::revision::meta;
+use gateway_protocol::{Message, Reply, Request, Revision, RpcError, code};
+use serde_json::{Map, Value, json};
+
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// How the gateway introduces itself. The name also stands where an error must name an upstream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerInfo {
+    pub name: Namespace,
+    pub version: String,
+}
+
+impl ServerInfo {
+    pub fn new(name: Namespace, version: impl Into<String>) -> Self {
+        Self { name, version: version.into() }
+    }
+
+    fn to_value(&self) -> Value {
+        json!({ "name": self.name.as_str(), "version": self.version })
+    }
+}
+
+pub(super) fn initialized(request: &Request, revision: Revision, session: String, server: &ServerInfo) -> Answered {
+    let result = json!({
+        "protocolVersion": revision.as_str(),
+        "capabilities": { "tools": { "listChanged": false } },
+        "serverInfo": server.to_value(),
+    });
+    Answered { session: Some(session), ..answer(request, result) }
+}
+
+pub(super) fn discovered(request: &Request, server: &ServerInfo) -> Answered {
+    let result = Map::from_iter([
+        ("supportedVersions".into(), json!(Revision::ALL.map(Revision::as_str))),
+        ("capabilities".into(), json!({ "tools": { "listChanged": false } })),
+    ]);
+    cacheable(request, result, true, server)
+}
+
+/// A result that the modern era wants marked: complete, never fresh, for this caller alone.
+pub(super) fn cacheable(request: &Request, mut result: Map<String, Value>, modern: bool, server: &ServerInfo) -> Answered {
+    if modern {
+        result.insert("resultType".into(), json!("complete"));
+        result.insert("ttlMs".into(), json!(0));
+        result.insert("cacheScope".into(), json!("private"));
+        let own = result.entry("_meta").or_insert_with(|| json!({}));
+        if let Some(own) = own.as_object_mut() {
+            own.insert(meta::SERVER_INFO.into(), server.to_value());
+        }
+    }
+    answer(request, Value::Object(result))
+}
+
+pub(super) fn empty_list(request: &Request, member: &str, modern: bool, server: &ServerInfo) -> Answered {
+    cacheable(request, Map::from_iter([(member.into(), json!([]))]), modern, server)
+}
+
+pub(super) fn empty(request: &Request) -> Answered {
+    answer(request, json!({}))
+}
+
+/// A dual-era client takes it as the sign to say `initialize`.
+pub(super) fn not_initialized(request: &Request) -> Answered {
+    refused(request, 400, RpcError::new(code::NOT_INITIALIZED, "Server not initialized"))
+}
+
+/// In a legacy session 404 would mean that the session is gone.
+pub(super) fn unknown_method(request: &Request, modern: bool) -> Answered {
+    let error = RpcError::new(code::METHOD_NOT_FOUND, format!("Method not found: {}", request.method));
+    refused(request, if modern { 404 } else { 200 }, error)
+}
+
+pub(super) fn refused(request: &Request, status: u16, error: RpcError) -> Answered {
+    let message = Message::error(Some(request.id.clone()), error);
+    Answered { status, session: None, content: Content::One(Reply::from_message(&message)) }
+}
+
+pub(super) fn accepted() -> Answered {
+    Answered { status: 202, session: None, content: Content::Nothing }
+}
+
+pub(super) fn ended() -> Answered {
+    Answered { status: 204, session: None, content: Content::Nothing }
+}
+
+/// There is no stream to listen to outside a session.
+pub(super) fn no_stream() -> Answered {
+    Answered { status: 405, session: None, content: Content::Nothing }
+}
+
+/// Open until the client goes; nothing is said on it yet but that it is open.
+pub(super) fn quiet_stream() -> Answered {
+    let stream = stream::unfold((), |()| async {
+        tokio::time::sleep(KEEP_ALIVE).await;
+        Some((Ok(StreamItem::Comment(Bytes::from_static(b" keep-alive"))), ()))
+    });
+    Answered { status: 200, session: None, content: Content::Stream(Box::pin(stream)) }
+}
+
+fn answer(request: &Request, result: Value) -> Answered {
+    let message = Message::result(request.id.clone(), result);
+    Answered { status: 200, session: None, content: Content::One(Reply::from_message(&message)) }
+}

@@ -1,0 +1,122 @@
+//! Questions the gateway asks an upstream in its own name: a handshake, a list. One question, one final answer.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use futures::StreamExt;
+use gateway_core::ports::{Answered, Content, StreamItem, Upstream, UpstreamError};
+use gateway_core::{Namespace, Permit};
+use gateway_protocol::{Id, Message, Outcome, Reply, Revision, RpcError};
+use serde_json::{Map, Value, json};
+
+/// A member that never stops paging must not keep us for ever.
+const MAX_PAGES: usize = 100;
+const MAX_TOOLS: usize = 20_000;
+
+/// An id no client of ours uses in the same session.
+pub(crate) fn own_id() -> Id {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    Id::Text(format!("portreeve-{}", NEXT.fetch_add(1, Ordering::Relaxed)))
+}
+
+pub(crate) fn own_client_info() -> Value {
+    json!({ "name": "portreeve", "version": env!("CARGO_PKG_VERSION") })
+}
+
+/// Calls and waits for the final answer; what is said in between is not for us.
+pub(crate) async fn question(
+    upstream: &dyn Upstream,
+    namespace: &Namespace,
+    permit: Option<Permit>,
+) -> Result<(Option<String>, Outcome), UpstreamError> {
+    // `None` only if core stops counting this among the gateway's own questions.
+    let permit = permit.ok_or_else(|| not_mcp(namespace, "a question the gateway may not ask"))?;
+    let Answered { status, session, content } = upstream.call(&permit).await?;
+    let reply = match content {
+        Content::One(reply) => reply,
+        Content::Stream(mut stream) => loop {
+            match stream.next().await {
+                Some(Ok(StreamItem::Event { reply: Some(reply), .. })) if reply.is_final() => break reply,
+                Some(Ok(_)) => {}
+                Some(Err(error)) => return Err(error),
+                None => return Err(not_mcp(namespace, "a stream without an answer")),
+            }
+        },
+        Content::Nothing | Content::Foreign { .. } => return Err(not_mcp(namespace, &format!("HTTP status {status}"))),
+    };
+    outcome(namespace, &reply).map(|outcome| (session, outcome))
+}
+
+fn outcome(namespace: &Namespace, reply: &Reply) -> Result<Outcome, UpstreamError> {
+    match reply.message() {
+        Ok(Message::Response(response)) => Ok(response.outcome),
+        Ok(_) => Err(not_mcp(namespace, "a question instead of an answer")),
+        Err(refusal) => Err(not_mcp(namespace, &refusal.message)),
+    }
+}
+
+/// Every tool of one upstream, all pages. `permit` turns a message into what may be sent; `meta` goes with every page.
+pub(crate) async fn tools(
+    upstream: &dyn Upstream,
+    namespace: &Namespace,
+    meta: Option<&Map<String, Value>>,
+    permit: impl Fn(Message) -> Option<Permit>,
+) -> Result<Vec<Value>, UpstreamError> {
+    let mut tools = Vec::new();
+    let mut cursor = None;
+    for _ in 0..MAX_PAGES {
+        let mut params = Map::new();
+        if let Some(meta) = meta {
+            params.insert("_meta".into(), Value::Object(meta.clone()));
+        }
+        params.extend(cursor.take().map(|cursor| ("cursor".into(), cursor)));
+        let message = Message::request(own_id(), "tools/list", (!params.is_empty()).then_some(params));
+        let result = match question(upstream, namespace, permit(message)).await?.1 {
+            Outcome::Result(Value::Object(result)) => result,
+            Outcome::Result(_) => return Err(not_mcp(namespace, "a list of tools that is no object")),
+            Outcome::Error(error) => return Err(refused(namespace, &error)),
+        };
+        let mut result = result;
+        if let Some(Value::Array(page)) = result.remove("tools") {
+            tools.extend(page);
+        }
+        if tools.len() > MAX_TOOLS {
+            return Err(not_mcp(namespace, &format!("more than {MAX_TOOLS} tools")));
+        }
+        match result.remove("nextCursor") {
+            Some(next @ Value::String(_)) => cursor = Some(next),
+            _ => return Ok(tools),
+        }
+    }
+    Err(not_mcp(namespace, &format!("more than {MAX_PAGES} pages of tools")))
+}
+
+/// What a legacy handshake left: the upstream's session id, empty if it keeps none, and the revision it settled on.
+pub(crate) struct Opened {
+    pub(crate) id: String,
+    pub(crate) revision: Option<Revision>,
+}
+
+/// The first half of a legacy handshake. The caller says `initialized` in the session this gives.
+pub(crate) async fn initialize(
+    upstream: &dyn Upstream,
+    namespace: &Namespace,
+    params: Map<String, Value>,
+    permit: impl Fn(Message) -> Option<Permit>,
+) -> Result<Opened, UpstreamError> {
+    let message = Message::request(own_id(), "initialize", Some(params));
+    match question(upstream, namespace, permit(message)).await? {
+        (session, Outcome::Result(result)) => {
+            let revision = result.get("protocolVersion").and_then(Value::as_str).and_then(|text| text.parse().ok());
+            Ok(Opened { id: session.unwrap_or_default(), revision })
+        }
+        (_, Outcome::Error(error)) => Err(refused(namespace, &error)),
+    }
+}
+
+pub(crate) fn refused(namespace: &Namespace, error: &RpcError) -> UpstreamError {
+    not_mcp(namespace, &format!("error {}: {}", error.code, error.message))
+}
+
+pub(crate) fn not_mcp(namespace: &Namespace, what: &str) -> UpstreamError {
+    UpstreamError::NotMcp { namespace: namespace.clone(), what: what.into() }
+}

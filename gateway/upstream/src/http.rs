@@ -1,0 +1,109 @@
+//! An MCP server behind a URL: one pooled client per upstream, one request per call, answers streamed as they come.
+//!
+//! What goes out is our own serialisation with headers derived from it, plus what the operator configured; nothing else of
+//! the client's request is even known here. A request that may have reached the upstream is never sent twice.
+
+mod answer;
+mod client;
+mod request;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use gateway_core::ports::{Answered, Upstream, UpstreamError};
+use gateway_core::{Namespace, Permit};
+
+use client::Client;
+use request::Outgoing;
+
+pub use client::HttpUpstreamError;
+
+#[derive(Debug, Clone)]
+pub struct HttpUpstreamConfig {
+    pub namespace: Namespace,
+    pub url: String,
+    /// The gateway's own credentials with this upstream.
+    pub headers: Vec<(String, String)>,
+    /// Tools without a manifest are watched instead of refused.
+    pub unclassified_observe: bool,
+    pub connect_timeout: Duration,
+    /// Until the answer begins; for a plain JSON answer, until it is complete.
+    pub request_timeout: Duration,
+    /// The largest plain answer.
+    pub max_body: usize,
+    /// The largest single event of a stream.
+    pub max_event_bytes: usize,
+    pub max_depth: usize,
+}
+
+impl HttpUpstreamConfig {
+    pub fn new(namespace: Namespace, url: impl Into<String>) -> Self {
+        Self {
+            namespace,
+            url: url.into(),
+            headers: Vec::new(),
+            unclassified_observe: false,
+            connect_timeout: Duration::from_secs(10),
+            request_timeout: Duration::from_secs(60),
+            max_body: 16 * 1024 * 1024,
+            max_event_bytes: 16 * 1024 * 1024,
+            max_depth: gateway_protocol::json::DEFAULT_MAX_DEPTH,
+        }
+    }
+}
+
+pub struct HttpUpstream {
+    namespace: Namespace,
+    client: Client,
+    outgoing: Outgoing,
+    unclassified_observe: bool,
+    request_timeout: Duration,
+    limits: answer::Limits,
+}
+
+impl HttpUpstream {
+    pub fn new(config: &HttpUpstreamConfig) -> Result<Self, HttpUpstreamError> {
+        let outgoing = Outgoing::new(&config.url, &config.headers)?;
+        let client = client::connect(outgoing.is_tls(), config.connect_timeout)?;
+        Ok(Self {
+            namespace: config.namespace.clone(),
+            client,
+            outgoing,
+            unclassified_observe: config.unclassified_observe,
+            request_timeout: config.request_timeout,
+            limits: answer::Limits {
+                max_body: config.max_body,
+                max_event_bytes: config.max_event_bytes,
+                max_depth: config.max_depth,
+            },
+        })
+    }
+
+    async fn ask(&self, permit: &Permit) -> Result<Answered, UpstreamError> {
+        let request = self.outgoing.request(permit.exchange());
+        let in_session = request.headers().contains_key(&request::SESSION_ID);
+        let response = self
+            .client
+            .request(request)
+            .await
+            .map_err(|error| UpstreamError::Unreachable(self.namespace.clone(), error.into()))?;
+        answer::read(&self.namespace, self.limits, in_session, response).await
+    }
+}
+
+#[async_trait]
+impl Upstream for HttpUpstream {
+    async fn call(&self, permit: &Permit) -> Result<Answered, UpstreamError> {
+        match tokio::time::timeout(self.request_timeout, self.ask(permit)).await {
+            Ok(answered) => answered,
+            Err(_) => Err(UpstreamError::TimedOut(self.namespace.clone())),
+        }
+    }
+
+    fn observes_unclassified(&self) -> bool {
+        self.unclassified_observe
+    }
+}

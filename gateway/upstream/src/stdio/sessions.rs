@@ -1,0 +1,93 @@
+//! The sessions this process holds with stdio clients, and the seats behind them.
+//!
+//! A session is cheap and outlives its child; it is forgotten when the client ends it or stays away for hours.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use gateway_core::Principal;
+use moka::sync::Cache;
+use uuid::Uuid;
+
+use super::mailbox::Mailbox;
+use super::process::Launch;
+use super::seat::{Opening, Seat};
+
+const MAX_SESSIONS: u64 = 10_000;
+const MAX_SEATS: u64 = 10_000;
+const IDLE: Duration = Duration::from_secs(6 * 3600);
+
+pub(super) struct Sessions {
+    sessions: Cache<String, Arc<ClientSession>>,
+    seats: Cache<String, Arc<Seat>>,
+}
+
+pub(super) struct ClientSession {
+    id: String,
+    owner: String,
+    seat: Arc<Seat>,
+    queue: Arc<Mailbox>,
+}
+
+impl Sessions {
+    pub(super) fn new() -> Self {
+        Self {
+            sessions: Cache::builder().max_capacity(MAX_SESSIONS).time_to_idle(IDLE).build(),
+            seats: Cache::builder().max_capacity(MAX_SEATS).time_to_idle(IDLE).build(),
+        }
+    }
+
+    /// The seat for this owner and opening, the same one for all who ask alike.
+    pub(super) fn seat(&self, launch: &Arc<Launch>, owner: &str, opening: Opening) -> Arc<Seat> {
+        let key = opening.key(owner);
+        self.seats.get_with_by_ref(&key, || Arc::new(Seat::new(Arc::clone(launch), key.clone(), opening)))
+    }
+
+    pub(super) fn forget_seat(&self, seat: &Seat) {
+        self.seats.invalidate(&seat.key);
+    }
+
+    pub(super) fn open(&self, principal: &Principal, seat: Arc<Seat>) -> Arc<ClientSession> {
+        let mut hasher = DefaultHasher::new();
+        seat.key.hash(&mut hasher);
+        let id = format!("{:016x}.{}", hasher.finish(), Uuid::new_v4());
+        let queue = Arc::new(Mailbox::default());
+        seat.queues().add(&id, Arc::clone(&queue));
+        let session = Arc::new(ClientSession { id, owner: principal.binding(), seat, queue });
+        self.sessions.insert(session.id.clone(), Arc::clone(&session));
+        session
+    }
+
+    pub(super) fn get(&self, id: &str, principal: &Principal) -> Option<Arc<ClientSession>> {
+        self.sessions.get(id).filter(|session| session.owner == principal.binding())
+    }
+
+    /// Says whether it was the seat's last.
+    pub(super) fn close(&self, session: &ClientSession) -> bool {
+        self.sessions.invalidate(&session.id);
+        session.queue.close();
+        session.seat.queues().remove(&session.id)
+    }
+}
+
+impl ClientSession {
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(super) fn seat(&self) -> &Arc<Seat> {
+        &self.seat
+    }
+
+    pub(super) fn queue(&self) -> &Arc<Mailbox> {
+        &self.queue
+    }
+}
+
+impl Drop for ClientSession {
+    fn drop(&mut self) {
+        self.queue.close();
+        self.seat.queues().remove(&self.id);
+    }
+}

@@ -1,0 +1,63 @@
+//! The store goes away: first the spool holds what happened, then the gateway refuses rather than forgets.
+
+use std::time::Duration;
+
+use portreeve_tests::{Kind, Stub, World};
+use serde_json::json;
+
+#[tokio::test]
+async fn while_the_store_is_away_the_spool_is_the_ledger() {
+    let stub = Stub::start(&["write"]).await;
+    let mut world = World::on(Kind::Postgres)
+        .upstream("crm", json!({ "url": stub.url() }))
+        .manifests("crm", &[("write", "LOW_WRITE")])
+        .start();
+    let agent = world.agent("a-3", "A3");
+    assert_eq!(agent.call("crm/write", json!({ "n": 0 })).await.decision(), "allow");
+
+    // An exclusive lock stalls every insert without touching anything else: a stuck store.
+    let mut lock = stall(&world);
+    let began = std::time::Instant::now();
+    let during = agent.call("crm/write", json!({ "n": 1 })).await;
+    assert_eq!(during.decision(), "allow", "{}", during.text());
+    assert!(began.elapsed() < Duration::from_secs(20), "a stuck store is given up on");
+    assert_eq!(stub.calls(), 2);
+    let _ = lock.kill();
+    let _ = lock.wait();
+    world.eventually("SELECT count(*) FROM agent_traces WHERE agent_id = 'a-3'", 2).await;
+    assert_eq!(agent.call("crm/write", json!({ "n": 2 })).await.decision(), "allow");
+    world.gateway().signal("TERM");
+    world.gateway().wait(Duration::from_secs(30));
+    assert_eq!(world.database.count("SELECT count(*) FROM agent_traces WHERE agent_id = 'a-3'"), 3, "nothing lost, nothing doubled");
+    assert_eq!(world.verify().0, 0);
+}
+
+fn stall(world: &World) -> std::process::Child {
+    let script = "BEGIN; LOCK TABLE agent_traces IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(60);";
+    let child = std::process::Command::new("psql").args(["-X", "-q", "-d", &world.database.url(), "-c", script]).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    child
+}
+
+#[tokio::test]
+async fn what_cannot_be_recorded_is_not_done() {
+    let stub = Stub::start(&["write", "read"]).await;
+    // A spool that cannot be written: its directory is a file.
+    let world = World::on(Kind::Postgres)
+        .upstream("crm", json!({ "url": stub.url() }))
+        .manifests("crm", &[("write", "LOW_WRITE"), ("read", "READ_ONLY")])
+        .start();
+    let agent = world.agent("a-3", "A3");
+    let spool = world.directory.path().join("data/spool");
+    let found = [spool, world.directory.path().join("spool")].into_iter().find(|path| path.is_dir());
+    let spool = found.expect("the spool's directory");
+    std::fs::remove_dir_all(&spool).unwrap();
+    std::fs::write(&spool, "not a directory").unwrap();
+    let mut lock = stall(&world);
+    let refused = agent.call("crm/write", json!({ "n": 1 })).await;
+    assert_eq!(refused.status, 503, "{}", refused.text());
+    assert_eq!(refused.message()["error"]["code"], 5030);
+    assert_eq!(stub.calls(), 0, "an unrecorded call does not leave");
+    let _ = lock.kill();
+    let _ = lock.wait();
+}

@@ -1,0 +1,265 @@
+//! One gateway with its store and upstreams, and the people and agents around it.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::environment::{free_port, portreeve};
+use crate::http::{Answer, Client};
+use crate::process::Process;
+use crate::store::Database;
+pub use crate::store::Kind;
+
+pub struct WorldBuilder {
+    kind: Kind,
+    config: Value,
+    manifests: Vec<(String, Value)>,
+    environment: Vec<(String, String)>,
+}
+
+pub struct World {
+    pub directory: TempDir,
+    pub database: Database,
+    pub client: Client,
+    pub port: u16,
+    pub console_port: u16,
+    gateway: Option<Process>,
+    environment: Vec<(String, String)>,
+    /// The tenant `acme` and its administrator's key.
+    pub admin_key: String,
+}
+
+/// One registered agent.
+#[derive(Clone)]
+pub struct Agent {
+    pub id: String,
+    pub key: String,
+    pub client: Client,
+    pub base: String,
+}
+
+impl World {
+    pub fn on(kind: Kind) -> WorldBuilder {
+        WorldBuilder {
+            kind,
+            config: json!({ "limits": { "agent_per_minute": 0 }, "upstreams": {}, "policies": "policies" }),
+            manifests: Vec::new(),
+            environment: Vec::new(),
+        }
+    }
+
+    pub fn config_path(&self) -> PathBuf {
+        self.directory.path().join("portreeve.yaml")
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+
+    /// Runs the command line against this world's configuration.
+    pub fn cli(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(portreeve());
+        command.args(arguments).arg("--config").arg(self.config_path()).envs(self.environment.iter().cloned());
+        command.output().expect("the command line")
+    }
+
+    /// One JSON document from the command line.
+    pub fn cli_json(&self, arguments: &[&str]) -> Value {
+        let output = self.cli(&[arguments, &["--json"]].concat());
+        let said = String::from_utf8_lossy(&output.stderr);
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{arguments:?}: {said}"))
+    }
+
+    /// An agent of the tenant `acme`.
+    pub fn agent(&self, id: &str, autonomy: &str) -> Agent {
+        // The generous risk limit leaves the matrix alone to judge; stories about the limit set their own.
+        self.agent_with(id, &["--autonomy", autonomy, "--max-risk", "R4"])
+    }
+
+    pub fn agent_with(&self, id: &str, options: &[&str]) -> Agent {
+        let added = self.cli_json(&[&["agent", "add", id, "--tenant", "acme"], options].concat());
+        self.agent_with_key(id, added["api_key"].as_str().expect("a key"))
+    }
+
+    pub fn agent_with_key(&self, id: &str, key: &str) -> Agent {
+        Agent { id: id.into(), key: key.into(), client: self.client.clone(), base: self.url("") }
+    }
+
+    pub fn admin(&self) -> Agent {
+        self.agent_with_key("administrator", &self.admin_key)
+    }
+
+    pub fn gateway(&mut self) -> &mut Process {
+        self.gateway.as_mut().expect("the gateway runs")
+    }
+
+    /// Starts the gateway (again) on the same ports and store.
+    pub fn start_gateway(&mut self) {
+        let mut command = Command::new(portreeve());
+        command.arg("serve").arg("--config").arg(self.config_path()).current_dir(self.directory.path());
+        command.envs(self.environment.iter().cloned());
+        let mut process = Process::start(&mut command, &self.directory.path().join("gateway.log"));
+        process.wait_for_port(self.port);
+        process.wait_for_port(self.console_port);
+        self.gateway = Some(process);
+    }
+
+    pub fn stop_gateway(&mut self) {
+        self.gateway = None;
+    }
+
+    /// `audit verify`: the exit code and the document.
+    pub fn verify(&self) -> (i32, Value) {
+        let output = self.cli(&["audit", "verify", "--json"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        let document = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("audit verify: {said}"));
+        (output.status.code().unwrap_or(-1), document)
+    }
+
+    /// Waits until a query has this answer: what nobody waits for is written within moments.
+    pub async fn eventually(&self, query: &str, expected: i64) {
+        for _ in 0..200 {
+            if self.database.count(query) == expected {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(25)).await;
+        }
+        assert_eq!(self.database.count(query), expected, "{query}");
+    }
+}
+
+impl WorldBuilder {
+    pub fn upstream(mut self, namespace: &str, upstream: Value) -> Self {
+        self.config["upstreams"][namespace] = upstream;
+        self
+    }
+
+    pub fn set(mut self, key: &str, value: Value) -> Self {
+        self.config[key] = value;
+        self
+    }
+
+    pub fn variable(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    /// `("search", "READ_ONLY")`: a tool with every mode its risk allows.
+    pub fn manifests(mut self, namespace: &str, tools: &[(&str, &str)]) -> Self {
+        let list: Vec<Value> = tools.iter().map(|(tool, level)| manifest(namespace, tool, level)).collect();
+        self.manifests.push((namespace.into(), json!({ "manifests": list })));
+        self
+    }
+
+    pub fn manifest_file(mut self, namespace: &str, file: Value) -> Self {
+        self.manifests.push((namespace.into(), file));
+        self
+    }
+
+    /// Writes configuration and policies, creates the tenant, starts the gateway.
+    pub fn start(self) -> World {
+        let mut world = self.prepare();
+        let added = world.cli_json(&["tenant", "add", "acme"]);
+        world.admin_key = added["admin_key"].as_str().expect("an administrator's key").into();
+        world.start_gateway();
+        world
+    }
+
+    /// The same for a configuration whose anonymous agent must exist before the gateway starts.
+    pub fn start_with_anonymous(mut self, agent: &str, autonomy: &str) -> World {
+        self.config["identity"] = json!({ "anonymous": agent });
+        let mut world = self.prepare();
+        let added = world.cli_json(&["tenant", "add", "acme"]);
+        world.admin_key = added["admin_key"].as_str().expect("an administrator's key").into();
+        world.agent(agent, autonomy);
+        world.start_gateway();
+        world
+    }
+
+    fn prepare(mut self) -> World {
+        let directory = tempfile::tempdir().expect("a directory");
+        let database = Database::create(self.kind, directory.path());
+        let (port, console_port) = (free_port(), free_port());
+        self.config["listen"] =
+            json!({ "mcp": format!("127.0.0.1:{port}"), "console": format!("127.0.0.1:{console_port}") });
+        self.config["store"] = json!({ "url": database.url() });
+        let manifests = directory.path().join("policies/manifests");
+        std::fs::create_dir_all(&manifests).expect("the policies' directory");
+        for (namespace, file) in &self.manifests {
+            // JSON is YAML.
+            std::fs::write(manifests.join(format!("{namespace}.yaml")), file.to_string()).expect("a manifest file");
+        }
+        std::fs::write(directory.path().join("portreeve.yaml"), self.config.to_string()).expect("the configuration");
+        World {
+            directory,
+            database,
+            client: Client::default(),
+            port,
+            console_port,
+            gateway: None,
+            environment: self.environment,
+            admin_key: String::new(),
+        }
+    }
+}
+
+pub fn manifest(namespace: &str, tool: &str, level: &str) -> Value {
+    let (side_effects, modes): (bool, &[&str]) = match level {
+        "LOW_WRITE" => (true, &["PARTIAL_AUTO", "FULL_AUTO"]),
+        "HIGH_WRITE" => (true, &["FULL_AUTO"]),
+        _ => (false, &["SHADOW", "ADVISORY", "PARTIAL_AUTO", "FULL_AUTO"]),
+    };
+    json!({ "id": format!("{namespace}/{tool}"), "domain": namespace, "risk_level": level, "side_effects": side_effects, "allowed_modes": modes })
+}
+
+impl Agent {
+    /// Any message to any door.
+    pub async fn post(&self, path: &str, message: &Value) -> Answer {
+        let headers = [("x-api-key", self.key.as_str()), ("mcp-protocol-version", "2025-11-25")];
+        self.client.post(&format!("{}{path}", self.base), &headers, message).await
+    }
+
+    /// `crm/update`: the tool at its own door.
+    pub async fn call(&self, tool: &str, arguments: Value) -> Answer {
+        let (namespace, name) = tool.split_once('/').expect("namespace/tool");
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": name, "arguments": arguments } });
+        self.post(&format!("/{namespace}/mcp"), &message).await
+    }
+
+    pub async fn tools(&self, path: &str) -> Vec<String> {
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+        let answer = self.post(path, &message).await.message();
+        let tools = answer["result"]["tools"].as_array().unwrap_or_else(|| panic!("no tools in {answer}")).clone();
+        tools.iter().filter_map(|tool| Some(tool["name"].as_str()?.to_owned())).collect()
+    }
+}
+
+impl Answer {
+    /// `allow`, `approval_required` or `deny`, wherever the answer says it.
+    pub fn decision(&self) -> String {
+        let message = self.message();
+        let found = [&message["result"]["_meta"]["io.portreeve/decision"], &message["error"]["data"]];
+        let said = found.into_iter().find_map(|object| object["decision"].as_str());
+        said.unwrap_or("allow").to_owned()
+    }
+
+    pub fn denied_by(&self) -> Vec<String> {
+        let message = self.message();
+        let found = [&message["result"]["_meta"]["io.portreeve/decision"], &message["error"]["data"]];
+        let reasons = found.into_iter().find_map(|object| object["reasons"].as_array().cloned()).unwrap_or_default();
+        reasons.iter().filter_map(|reason| Some(reason["plugin"].as_str()?.to_owned())).collect()
+    }
+
+    /// The structured result of a built-in tool, from its text.
+    pub fn tool_json(&self) -> Value {
+        let message = self.message();
+        let text = message["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text in {message}"));
+        serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
+    }
+
+    pub fn is_tool_error(&self) -> bool {
+        self.message()["result"]["isError"] == Value::Bool(true)
+    }
+}
