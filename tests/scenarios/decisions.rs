@@ -47,7 +47,8 @@ async fn allowed_modes_narrow_the_table() {
 }
 
 // acceptance 109: hidden, refused, and shown to the operator with a suggestion.
-#[tokio::test]
+// The command line asks the stub, so the stub needs a thread of its own.
+#[tokio::test(flavor = "multi_thread")]
 async fn a_tool_nobody_classified_is_hidden_and_refused() {
     let definition = |name: &str, read_only: bool| {
         json!({ "name": name, "inputSchema": { "type": "object" }, "annotations": { "readOnlyHint": read_only, "openWorldHint": false } })

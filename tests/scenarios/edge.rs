@@ -31,7 +31,7 @@ fn post(head: &str, body: &str) -> String {
     format!("POST /crm/mcp HTTP/1.1\r\n{head}content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn foreign_hosts_and_origins_are_turned_away() {
     let (world, stub) = a_world().await;
     let agent = world.agent("a-1", "A1");
@@ -50,7 +50,7 @@ async fn foreign_hosts_and_origins_are_turned_away() {
     assert_eq!(stub.calls(), 2);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_too_large_or_too_slow_is_cut_off() {
     let (world, stub) = a_world().await;
     let agent = world.agent("a-1", "A1");

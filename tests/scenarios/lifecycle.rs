@@ -22,29 +22,24 @@ async fn stopping_finishes_what_is_under_way_and_flushes_the_ledger() {
     let (mut world, stub) = a_world().await;
     let agent = world.agent("a-3", "A3");
     stub.slow_down(Duration::from_millis(1500));
-    let calls = (0..5).map(|_| agent.call("crm/read", json!({})));
-    let calls = tokio::spawn(futures::future::join_all(calls.collect::<Vec<_>>().into_iter().map(|call| call)).boxed_send());
+    let calls: Vec<_> = (0..5)
+        .map(|_| {
+            let agent = agent.clone();
+            tokio::spawn(async move { agent.call("crm/read", json!({})).await })
+        })
+        .collect();
     while stub.calls() < 5 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     world.gateway().signal("TERM");
-    for answer in calls.await.unwrap() {
-        assert_eq!(answer.status, 200, "a call under way is finished");
+    for call in calls {
+        assert_eq!(call.await.unwrap().status, 200, "a call under way is finished");
     }
     assert_eq!(world.gateway().wait(Duration::from_secs(30)), Some(0));
     assert_eq!(world.database.count("SELECT count(*) FROM agent_traces WHERE agent_id = 'a-3'"), 5);
     assert_eq!(world.database.count("SELECT count(*) FROM audit_logs WHERE status_code = 'ok'"), 5);
     assert_eq!(world.verify().0, 0);
 }
-
-/// Boxes a future so that it can be spawned whatever it borrows from its clones.
-trait BoxedSend: std::future::Future + Send + Sized + 'static {
-    fn boxed_send(self) -> std::pin::Pin<Box<dyn std::future::Future<Output = Self::Output> + Send>> {
-        Box::pin(self)
-    }
-}
-
-impl<F: std::future::Future + Send + Sized + 'static> BoxedSend for F {}
 
 #[tokio::test]
 async fn a_successor_takes_over_without_a_refused_connection() {

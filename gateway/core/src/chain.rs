@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::exchange::{Ask, Exchange, Subject};
 use crate::policies::Policies;
-use crate::verdict::{Decision, Heard, Reason, Verdict};
+use crate::verdict::{Decision, Heard, Objection, Reason, Verdict};
 
 /// May change the message; heard before any judge.
 pub trait Mutator: Send + Sync {
@@ -66,7 +66,8 @@ pub struct Ruling {
     /// Why it is not `Allow`; strictest first.
     pub reasons: Vec<Reason>,
     pub heard: Vec<Heard>,
-    pub policy_digest: Arc<Policies>,
+    /// What it was decided under.
+    pub policies: Arc<Policies>,
 }
 
 /// Proof that the chain admitted this exchange. Only [`Chain::admit`] makes one for a client's message, and
@@ -156,15 +157,19 @@ impl Chain {
                 Plugin::Judge(judge) => judge.on_request(&exchange),
             }));
             let verdict = heard.unwrap_or_else(|_| Verdict::deny("failed", "the plugin failed, so nothing passes it"));
-            granted |= verdict == Verdict::Grant;
+            // Asking for a human's yes is also an answer: the call is known, and only the human is missing.
+            granted |= matches!(verdict, Verdict::Grant | Verdict::Escalate(_));
             let lenient = *mode == PluginMode::Observe || (watched && judges_classification(plugin.name()));
             granted |= lenient && verdict != Verdict::Pass;
             ruling.hear(plugin.name(), verdict, lenient);
         }
+        if let Some(objection) = law(&exchange) {
+            ruling.hear("law", Verdict::Escalate(objection), false);
+        }
         if !granted {
             ruling.hear("chain", Verdict::deny("no_grant", "no plugin grants this"), false);
         }
-        ruling.reasons.sort_by_key(|reason| !ruling.heard.iter().any(|heard| heard.verdict == "deny" && heard.reason.as_ref() == Some(reason)));
+        ruling.strictest_first();
         match ruling.decision {
             Decision::Allow => Ok((Permit { exchange }, ruling)),
             _ => Err((exchange, ruling)),
@@ -194,9 +199,17 @@ impl Chain {
             decision: Decision::Allow,
             reasons: Vec::new(),
             heard: Vec::with_capacity(self.plugins.len()),
-            policy_digest: Arc::clone(&self.policies),
+            policies: Arc::clone(&self.policies),
         }
     }
+}
+
+/// What no policy can switch off: self-modification and high risk are a human's to allow.
+fn law(exchange: &Exchange) -> Option<Objection> {
+    let tool = exchange.tool()?;
+    let part = tool.classified.as_ref().filter(|_| !tool.governs())?.classification;
+    let message = format!("{} is classified {}, which always needs a human's approval", tool.name, part.code());
+    part.requires_escalation().then_some(Objection { rule: "always_escalates", message })
 }
 
 /// The two plugins whose facts come from the manifest: without one, and where the operator only watches, they advise.
@@ -206,7 +219,14 @@ fn judges_classification(plugin: &str) -> bool {
 
 impl Ruling {
     pub fn digest(&self) -> &str {
-        &self.policy_digest.digest
+        &self.policies.digest
+    }
+
+    fn strictest_first(&mut self) {
+        let denies = |reason: &Reason| {
+            self.heard.iter().any(|heard| heard.verdict == "deny" && heard.reason.as_ref() == Some(reason))
+        };
+        self.reasons.sort_by_key(|reason| !denies(reason));
     }
 
     fn hear(&mut self, plugin: &'static str, verdict: Verdict, observed: bool) {

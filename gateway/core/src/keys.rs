@@ -41,6 +41,28 @@ pub fn hash(key: &str) -> String {
     hex::encode(Sha256::digest(key.as_bytes()))
 }
 
+/// Whether a text seems to hold one of our keys.
+pub fn in_text(text: &str) -> bool {
+    text.contains(AGENT_KEY) || text.contains(TENANT_KEY)
+}
+
+/// The text with every key cut after its kind.
+pub fn hide_in_text(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = [AGENT_KEY, TENANT_KEY].iter().filter_map(|kind| rest.find(kind)).min() {
+        let (before, key) = rest.split_at(start + AGENT_KEY.len());
+        shown.push_str(before);
+        let digits = key.bytes().take_while(u8::is_ascii_hexdigit).count();
+        if digits > 0 {
+            shown.push_str("(hidden)");
+        }
+        rest = key.get(digits..).unwrap_or_default();
+    }
+    shown.push_str(rest);
+    shown
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,5 +77,17 @@ mod tests {
         assert_eq!(key.hash(), hash(key.reveal()));
         assert_eq!(key.hash().len(), 64);
         assert!(!format!("{key:?}").contains("0707"));
+    }
+
+    #[test]
+    fn keys_in_a_text_are_hidden_wherever_they_stand() {
+        for (text, expected) in [
+            ("nothing", "nothing"),
+            (r#"{"api_key":"adp_sk_00ff","x":1}"#, r#"{"api_key":"adp_sk_(hidden)","x":1}"#),
+            ("adp_tk_12 and adp_sk_34", "adp_tk_(hidden) and adp_sk_(hidden)"),
+            ("a key starts with adp_sk_", "a key starts with adp_sk_"),
+        ] {
+            assert_eq!(hide_in_text(text), expected);
+        }
     }
 }

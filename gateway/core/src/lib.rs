@@ -3,6 +3,7 @@
 //! Nothing here opens a file or a socket, asks the time or starts a task. Whatever needs the world is a trait in
 //! [`ports`]; the server hands in the adapters.
 
+pub mod canonical;
 pub mod chain;
 pub mod classification;
 pub mod exchange;

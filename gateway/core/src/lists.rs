@@ -43,8 +43,8 @@ pub fn govern_tools(
         return Ok(seen);
     }
     // A list that depends on who asks may not be shared between callers.
-    if result.get("cacheScope").is_some() {
-        result["cacheScope"] = Value::from("private");
+    if let Some(scope) = result.get_mut("cacheScope") {
+        *scope = Value::from("private");
     }
     *reply = Reply::from_message(&Message::Response(response));
     Ok(seen)

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::keys;
 use crate::names::{AgentId, TenantId, ToolName, TraceId};
 
 /// How a call ended, as `status_code` has it.
@@ -77,7 +78,9 @@ impl JsonText {
         }
         match std::str::from_utf8(&checked) {
             // Postgres cannot keep this one character; the row shows that something stood there.
-            Ok(text) if text.contains("\\u0000") => Self(text.replace("\\u0000", "\\ufffd").into()),
+            Ok(text) if text.contains("\\u0000") => Self::from_checked(text.replace("\\u0000", "\\ufffd").into()),
+            // A key is shown once, to the one who asked for it; the record is read by others.
+            Ok(text) if keys::in_text(text) => Self(keys::hide_in_text(text).into()),
             Ok(_) => Self(checked),
             Err(_) => Self(Bytes::from_static(b"null")),
         }

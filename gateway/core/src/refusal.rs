@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use futures::stream::BoxStream;
 use gateway_protocol::{Id, Malformed, Message, RpcError, code, sse};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use crate::names::TraceId;
 use crate::ports::{AuthError, Limited, UpstreamError};
@@ -48,15 +49,24 @@ pub struct Manner {
 }
 
 /// The object that travels with every refusal, in the result's `_meta` or as the error's `data`.
-fn decision_object(trace_id: &TraceId, decision: Decision, reasons: &[Reason], manner: Manner, retry_after_ms: Option<u64>) -> Value {
-    let mut object = json!({ "trace_id": trace_id, "decision": decision });
-    if !manner.terse {
-        object["reasons"] = json!(reasons);
+#[derive(Serialize)]
+struct DecisionObject<'a> {
+    trace_id: &'a TraceId,
+    decision: Decision,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasons: Option<&'a [Reason]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_ms: Option<u64>,
+}
+
+impl<'a> DecisionObject<'a> {
+    fn deny(trace_id: &'a TraceId, reason: &'a Reason) -> Self {
+        Self { trace_id, decision: Decision::Deny, reasons: Some(std::slice::from_ref(reason)), retry_after_ms: None }
     }
-    if let Some(wait) = retry_after_ms {
-        object["retry_after_ms"] = json!(wait);
+
+    fn into_value(self) -> Value {
+        json!(self)
     }
-    object
 }
 
 /// The chain said no, or not yet.
@@ -74,18 +84,19 @@ impl Refused<'_> {
         let Some(id) = id else {
             return Answer::empty(403);
         };
-        let object = decision_object(self.trace_id, self.decision, self.reasons, manner, None);
+        let reasons = (!manner.terse).then_some(self.reasons);
+        let Self { trace_id, decision, .. } = *self;
+        let object = DecisionObject { trace_id, decision, reasons, retry_after_ms: None }.into_value();
         match self.tool {
             Some(tool) if !manner.rpc_errors => {
-                let mut result = json!({
-                    "content": [{ "type": "text", "text": self.text(tool, manner) }],
-                    "isError": true,
-                    "_meta": { "io.portreeve/decision": object },
-                });
+                let mut result = Map::new();
+                result.insert("content".into(), json!([{ "type": "text", "text": self.text(tool, manner) }]));
+                result.insert("isError".into(), Value::Bool(true));
+                result.insert("_meta".into(), json!({ "io.portreeve/decision": object }));
                 if self.modern {
-                    result["resultType"] = json!("complete");
+                    result.insert("resultType".into(), json!("complete"));
                 }
-                Answer::message(200, &Message::result(id, result))
+                Answer::message(200, &Message::result(id, Value::Object(result)))
             }
             _ => {
                 let (code, subject) = (self.code(), self.tool.unwrap_or("this request"));
@@ -121,7 +132,7 @@ impl Refused<'_> {
 
 pub fn unauthenticated(trace_id: &TraceId, error: &AuthError, id: Option<Id>) -> Answer {
     let reason = Reason::new("identity", "credential", error.to_string());
-    let data = decision_object(trace_id, Decision::Deny, &[reason], Manner::default(), None);
+    let data = DecisionObject::deny(trace_id, &reason).into_value();
     let error = RpcError { code: code::UNAUTHENTICATED, message: error.to_string(), data: Some(data) };
     Answer::message(401, &Message::error(id, error)).with("WWW-Authenticate", "Bearer realm=\"portreeve\"")
 }
@@ -129,7 +140,7 @@ pub fn unauthenticated(trace_id: &TraceId, error: &AuthError, id: Option<Id>) ->
 pub fn limited(trace_id: &TraceId, limited: &Limited, id: Option<Id>) -> Answer {
     let reason = Reason::new("limits", limited.rule, limited.message.clone());
     let wait = Some(limited.retry_after_ms);
-    let data = decision_object(trace_id, Decision::Deny, &[reason], Manner::default(), wait);
+    let data = DecisionObject { retry_after_ms: wait, ..DecisionObject::deny(trace_id, &reason) }.into_value();
     let error = RpcError { code: code::LIMITED, message: limited.message.clone(), data: Some(data) };
     let seconds = limited.retry_after_ms.div_ceil(1000).max(1);
     Answer::message(429, &Message::error(id, error)).with("Retry-After", seconds.to_string())
@@ -138,7 +149,7 @@ pub fn limited(trace_id: &TraceId, limited: &Limited, id: Option<Id>) -> Answer 
 pub fn unrecorded(trace_id: &TraceId, id: Option<Id>) -> Answer {
     let message = "this cannot be recorded right now, so it was not carried out; try again shortly";
     let reason = Reason::new("ledger", "unavailable", message);
-    let data = decision_object(trace_id, Decision::Deny, &[reason], Manner::default(), None);
+    let data = DecisionObject::deny(trace_id, &reason).into_value();
     let error = RpcError { code: code::UNRECORDED, message: message.into(), data: Some(data) };
     Answer::message(503, &Message::error(id, error)).with("Retry-After", "2")
 }
@@ -175,7 +186,9 @@ pub fn upstream_error(error: &UpstreamError, id: Option<Id>) -> Message {
 
 /// A reply that a plugin would not let through, as the error that takes its place.
 pub fn withheld(trace_id: &TraceId, reason: &Reason, manner: Manner, id: Option<Id>) -> Message {
-    let data = decision_object(trace_id, Decision::Deny, std::slice::from_ref(reason), manner, None);
+    let mut object = DecisionObject::deny(trace_id, reason);
+    object.reasons = object.reasons.filter(|_| !manner.terse);
+    let data = object.into_value();
     let message = "the answer was withheld by policy".into();
     Message::error(id, RpcError { code: code::DENIED, message, data: Some(data) })
 }

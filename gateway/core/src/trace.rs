@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::canonical;
 use crate::classification::{Classification, scale};
 use crate::names::{AgentId, TenantId, TraceId};
 
@@ -65,8 +66,73 @@ pub struct Unhashable(#[source] serde_json::Error);
 
 impl Event {
     pub fn hash(&self) -> Result<String, Unhashable> {
-        let canonical = serde_json_canonicalizer::to_vec(self).map_err(Unhashable)?;
-        Ok(format!("sha256:{}", hex::encode(Sha256::digest(&canonical))))
+        let parts = Parts {
+            trace_id: &self.trace_id,
+            agent_id: &self.agent_id,
+            event_type: &self.event_type,
+            decision_type: self.decision_type.as_deref(),
+            risk_level: self.risk_level.as_deref(),
+            reversibility: self.reversibility.as_deref(),
+            classification_code: self.classification_code.as_deref(),
+            description: self.description.as_deref(),
+            reasoning: self.reasoning.as_deref(),
+            authorization: &canonical::to_vec(&self.authorization).map_err(Unhashable)?,
+            context: &canonical::to_vec(&self.context).map_err(Unhashable)?,
+            previous_hash: self.previous_hash.as_deref(),
+            timestamp: &self.timestamp,
+        };
+        parts.hash().map_err(Unhashable)
+    }
+}
+
+/// An event over borrowed parts, the two JSON values already canonical: hashing copies nothing.
+struct Parts<'a> {
+    trace_id: &'a str,
+    agent_id: &'a str,
+    event_type: &'a str,
+    decision_type: Option<&'a str>,
+    risk_level: Option<&'a str>,
+    reversibility: Option<&'a str>,
+    classification_code: Option<&'a str>,
+    description: Option<&'a str>,
+    reasoning: Option<&'a str>,
+    authorization: &'a [u8],
+    context: &'a [u8],
+    previous_hash: Option<&'a str>,
+    timestamp: &'a str,
+}
+
+impl Parts<'_> {
+    fn hash(&self) -> Result<String, serde_json::Error> {
+        let mut out = Vec::with_capacity(768 + self.authorization.len() + self.context.len());
+        let text = |out: &mut Vec<u8>, key: &str, value: Option<&str>| {
+            out.extend_from_slice(key.as_bytes());
+            match value {
+                Some(value) => canonical::write_text(value, out),
+                None => {
+                    out.extend_from_slice(b"null");
+                    Ok(())
+                }
+            }
+        };
+        // In the order that the RFC gives the keys.
+        text(&mut out, "{\"agent_id\":", Some(self.agent_id))?;
+        out.extend_from_slice(b",\"authorization\":");
+        out.extend_from_slice(self.authorization);
+        text(&mut out, ",\"classification_code\":", self.classification_code)?;
+        out.extend_from_slice(b",\"context\":");
+        out.extend_from_slice(self.context);
+        text(&mut out, ",\"decision_type\":", self.decision_type)?;
+        text(&mut out, ",\"description\":", self.description)?;
+        text(&mut out, ",\"event_type\":", Some(self.event_type))?;
+        text(&mut out, ",\"previous_hash\":", self.previous_hash)?;
+        text(&mut out, ",\"reasoning\":", self.reasoning)?;
+        text(&mut out, ",\"reversibility\":", self.reversibility)?;
+        text(&mut out, ",\"risk_level\":", self.risk_level)?;
+        text(&mut out, ",\"timestamp\":", Some(self.timestamp))?;
+        text(&mut out, ",\"trace_id\":", Some(self.trace_id))?;
+        out.push(b'}');
+        Ok(format!("sha256:{}", hex::encode(Sha256::digest(&out))))
     }
 }
 
@@ -83,6 +149,37 @@ pub struct Head {
 }
 
 impl Head {
+    /// Puts a draft at the end of the chain and moves the end. What a ledger stores besides the draft itself comes back;
+    /// the event is not built.
+    pub fn place(&mut self, draft: &TraceDraft) -> Result<Placed, Unhashable> {
+        let part = draft.classification;
+        let authorization = canonical::to_vec(&draft.authorization).map_err(Unhashable)?;
+        let context = canonical::to_vec(&draft.context).map_err(Unhashable)?;
+        let code = part.map(|part| part.code());
+        let timestamp = written_time(draft.timestamp);
+        let parts = Parts {
+            trace_id: draft.trace_id.as_str(),
+            agent_id: draft.agent.as_str(),
+            event_type: draft.event_type.as_str(),
+            decision_type: part.map(|part| part.decision_type.as_str()),
+            risk_level: part.map(|part| part.risk.as_str()),
+            reversibility: part.map(|part| part.reversibility.as_str()),
+            classification_code: code.as_deref(),
+            description: draft.description.as_deref(),
+            reasoning: draft.reasoning.as_deref(),
+            authorization: &authorization,
+            context: &context,
+            previous_hash: self.event_hash.as_deref(),
+            timestamp: &timestamp,
+        };
+        let event_hash = parts.hash().map_err(Unhashable)?;
+        self.seq += 1;
+        let previous_hash = self.event_hash.replace(event_hash.clone());
+        let text = |json: Vec<u8>| (json != b"null").then(|| String::from_utf8(json).unwrap_or_default());
+        let (authorization, context) = (text(authorization), text(context));
+        Ok(Placed { seq: self.seq, previous_hash, event_hash, authorization, context, code, timestamp })
+    }
+
     /// Puts a draft at the end of the chain and moves the end.
     pub fn link(&mut self, draft: &TraceDraft) -> Result<Trace, Unhashable> {
         let part = draft.classification;
@@ -106,6 +203,19 @@ impl Head {
         self.event_hash = Some(event_hash.clone());
         Ok(Trace { seq: self.seq, event, event_hash })
     }
+}
+
+/// A draft's place in its chain, and the texts that were hashed with it: stored as they are, they read back the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    pub seq: i64,
+    pub previous_hash: Option<String>,
+    pub event_hash: String,
+    /// JSON; `None` stands for null.
+    pub authorization: Option<String>,
+    pub context: Option<String>,
+    pub code: Option<String>,
+    pub timestamp: String,
 }
 
 /// What a walk along a chain found.
@@ -212,6 +322,24 @@ mod tests {
         assert_eq!(trace.event.trace_id, "trc_00000000000000000000000000000001");
         assert_eq!(trace.event.timestamp, "2026-02-23T00:00:00.000Z");
         assert_eq!(trace.event_hash, "sha256:5efe256c39fd60700ab981bcfdae5849447c5a5d4a8821c3c1eb4b103482f629");
+    }
+
+    // acceptance 19: the short way to the hash and the long one, which knows nothing of the order of keys, agree.
+    #[test]
+    fn the_hash_is_over_the_whole_event_in_canonical_form() {
+        let mut plain = draft(2);
+        (plain.classification, plain.description, plain.reasoning) = (None, None, Some("\u{1}\"ü".into()));
+        (plain.authorization, plain.context) = (Value::Null, json!({"b": [1.5, {"z": 1, "a": 2}], "a": null}));
+        let (mut linked, mut placed) = (Head::default(), Head::default());
+        for draft in [draft(1), plain, draft(3)] {
+            let trace = linked.link(&draft).unwrap();
+            let whole = serde_json_canonicalizer::to_vec(&trace.event).unwrap();
+            assert_eq!(trace.event_hash, format!("sha256:{}", hex::encode(Sha256::digest(&whole))));
+            let place = placed.place(&draft).unwrap();
+            assert_eq!((place.seq, &place.event_hash), (trace.seq, &trace.event_hash));
+            assert_eq!((place.previous_hash, place.timestamp), (trace.event.previous_hash, trace.event.timestamp));
+            assert_eq!((placed.clone(), place.code), (linked.clone(), trace.event.classification_code));
+        }
     }
 
     fn chain(length: u128) -> (Vec<Trace>, Head) {

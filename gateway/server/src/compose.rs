@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use arc_swap::ArcSwap;
 use gateway_core::gateway::{Gateway, Ports, Settings};
 use gateway_core::ports::{ExecutionEngine, Upstream};
+use gateway_core::matrix::Matrix;
 use gateway_core::refusal::Manner;
 use gateway_core::{Chain, Namespace};
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
@@ -58,6 +60,8 @@ pub struct Node {
     pub engine: Mutex<Arc<Engine>>,
     writer: Arc<AuditWriter>,
     limits: Arc<RateLimits>,
+    /// The matrix in force, for the governance tools.
+    matrix: Arc<ArcSwap<Matrix>>,
     /// Built-in and given upstreams, which a changed configuration does not touch.
     fixed: Vec<Member>,
     configured: Mutex<BTreeMap<Namespace, UpstreamConfig>>,
@@ -73,13 +77,17 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     let limits = Arc::new(RateLimits::new(config.limits.agent_per_minute));
     let clock = Arc::new(SystemClock);
 
+    let matrix = Arc::new(ArcSwap::from_pointee(policies.policies.matrix.clone()));
     let governance = adp::server(adp::Ports {
         tenants: store.tenants(),
         audit: Arc::clone(&writer) as _,
         ledger: store.ledger(),
         clock: Arc::clone(&clock) as _,
         random: Arc::new(random_bytes),
-        matrix: policies.policies.matrix.clone(),
+        matrix: {
+            let matrix = Arc::clone(&matrix);
+            Arc::new(move || matrix.load_full())
+        },
     })?;
     let own_names = governance.tool_names().map(str::to_owned).collect();
     let mut fixed = vec![Member::built_in(adp::NAMESPACE.parse()?, Arc::new(governance), own_names)];
@@ -102,6 +110,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         engine: Mutex::new(engine),
         writer,
         limits,
+        matrix,
         fixed,
         configured: Mutex::new(config.upstreams.clone()),
     })
@@ -201,6 +210,7 @@ impl Node {
         self.gateway.replace_settings(settings(&config));
         self.limits.set(config.limits.agent_per_minute);
         let digest = policies.policies.digest.clone();
+        self.matrix.store(Arc::new(policies.policies.matrix.clone()));
         self.gateway.replace_chain(chain(policies));
         tracing::info!(policies = digest, "configuration and policies loaded");
     }

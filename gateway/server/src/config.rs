@@ -81,17 +81,8 @@ pub struct UpstreamConfig {
 
 #[derive(Clone, PartialEq)]
 pub enum Transport {
-    Http {
-        url: String,
-        headers: BTreeMap<String, Secret>,
-    },
-    Stdio {
-        command: String,
-        args: Vec<String>,
-        env: BTreeMap<String, Secret>,
-        cwd: Option<PathBuf>,
-        sharing: Sharing,
-    },
+    Http { url: String, headers: BTreeMap<String, Secret> },
+    Stdio { command: String, args: Vec<String>, env: BTreeMap<String, Secret>, cwd: Option<PathBuf>, sharing: Sharing },
 }
 
 impl Transport {

@@ -56,7 +56,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
         });
     };
     let life = Life { extras, stop, on_start: Some(Box::new(move |_, _| on_start())), ..Life::default() };
-    serve::run(&config, life).map_err(|error| Failure::new(error.to_string()))?;
+    serve::run(&config, life).map_err(|error| Failure::of(&error))?;
 
     if args.tour {
         let outcome = toured.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -105,7 +105,8 @@ impl McpEdge {
             Err(Unreadable::Refused { status, message }) => {
                 // What was not read of the body would be taken for the next request.
                 session.set_keepalive(None);
-                return respond::plain(session, status, message).await && false;
+                respond::plain(session, status, message).await;
+                return false;
             }
         };
         match asked {

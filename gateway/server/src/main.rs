@@ -10,6 +10,7 @@ mod limits;
 mod policy_files;
 mod seal;
 mod serve;
+mod tls;
 mod watch;
 
 use std::process::ExitCode;

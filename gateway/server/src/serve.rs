@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pingora_core::apps::HttpServerOptions;
-use pingora_core::listeners::tls::TlsSettings;
 use pingora_core::server::configuration::{Opt, ServerConf};
 use pingora_core::server::{RunArgs, Server, ShutdownSignal, ShutdownSignalWatch};
 use pingora_core::services::listening::Service;
@@ -22,7 +21,7 @@ use crate::edge::admission::Admission;
 use crate::edge::console::ConsoleEdge;
 use crate::edge::drain::Drain;
 use crate::edge::{EdgeLimits, McpEdge};
-use crate::watch;
+use crate::{tls, watch};
 
 /// How long calls under way may take to finish once the node is told to stop.
 const DRAIN_TIME: Duration = Duration::from_secs(20);
@@ -33,8 +32,8 @@ pub enum ServeError {
     Compose(#[from] compose::ComposeError),
     #[error("cannot listen on {0}: {1}")]
     Busy(SocketAddr, std::io::Error),
-    #[error("the certificate {0} or its key cannot be used: {1}")]
-    Certificate(String, String),
+    #[error("{0}")]
+    Tls(#[from] tls::TlsError),
     #[error("the runtime cannot start: {0}")]
     Runtime(#[from] std::io::Error),
 }
@@ -142,10 +141,7 @@ fn listen<A>(service: &mut Service<A>, address: SocketAddr, tls: Option<&Tls>) -
         service.add_tcp(&address.to_string());
         return Ok(());
     };
-    let (cert, key) = (tls.cert.display().to_string(), tls.key.display().to_string());
-    let mut settings =
-        TlsSettings::intermediate(&cert, &key).map_err(|error| ServeError::Certificate(cert, error.to_string()))?;
-    settings.enable_h2();
+    let settings = tls::settings(tls)?;
     service.add_tls_with_settings(&address.to_string(), None, settings);
     Ok(())
 }

@@ -53,10 +53,17 @@ pub fn watch(paths: Vec<PathBuf>, on_change: impl Fn() + Send + 'static) -> Watc
     guard
 }
 
-fn keep_watching(paths: &[PathBuf], mut seen: [u8; 32], signals: Sender<Signal>, received: &Receiver<Signal>, on_change: &dyn Fn()) {
+fn keep_watching(
+    paths: &[PathBuf],
+    mut seen: [u8; 32],
+    signals: Sender<Signal>,
+    received: &Receiver<Signal>,
+    on_change: &dyn Fn(),
+) {
     // Held for as long as the loop runs; without it the polls alone do the work.
-    let _watcher = notifications(paths, signals)
-        .inspect_err(|error| tracing::warn!(%error, "no notifications of changed files; looking every {POLL:?} instead"));
+    let _watcher = notifications(paths, signals).inspect_err(
+        |error| tracing::warn!(%error, "no notifications of changed files; looking every {POLL:?} instead"),
+    );
     loop {
         match received.recv_timeout(POLL) {
             Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return,
@@ -141,7 +148,11 @@ pub fn reload<T>(what: &str, load: impl FnOnce() -> Result<T, Vec<Problem>>) -> 
         }
         Err(problems) => {
             let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            tracing::error!(problems = told.len(), "{what} changed and is refused, the old stays:\n{}", told.join("\n"));
+            tracing::error!(
+                problems = told.len(),
+                "{what} changed and is refused, the old stays:\n{}",
+                told.join("\n")
+            );
             None
         }
     }

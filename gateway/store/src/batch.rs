@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use gateway_core::outcome::AuditRow;
 use gateway_core::ports::{Receipt, Record};
-use gateway_core::trace::{Head, Trace, TraceDraft, Unhashable};
+use gateway_core::trace::{Head, Placed, TraceDraft, Unhashable};
 use gateway_core::{TenantId, ToolName, TraceId};
 use serde_json::Value;
 use uuid::Uuid;
@@ -81,7 +81,11 @@ impl<'a> Chains<'a> {
     }
 
     /// Gives every draft its place, in order. With `stored`, a trace id met before keeps the place it has.
-    pub fn link(&mut self, traces: &[&'a TraceDraft], mut stored: Option<HashMap<TraceId, Receipt>>) -> Result<Linked<'a>, Unhashable> {
+    pub fn link(
+        &mut self,
+        traces: &[&'a TraceDraft],
+        mut stored: Option<HashMap<TraceId, Receipt>>,
+    ) -> Result<Linked<'a>, Unhashable> {
         let mut linked = Linked { new: Vec::with_capacity(traces.len()), receipts: Vec::with_capacity(traces.len()) };
         for draft in traces {
             if let Some(receipt) = stored.as_ref().and_then(|stored| stored.get(&draft.trace_id)) {
@@ -92,12 +96,17 @@ impl<'a> Chains<'a> {
             let Some(head) = place.and_then(|place| self.heads.get_mut(*place)) else {
                 continue;
             };
-            let Trace { seq, event, event_hash } = head.link(draft)?;
-            let receipt = Receipt { trace_id: draft.trace_id.clone(), seq, previous_hash: event.previous_hash, event_hash };
+            let placed = head.place(draft)?;
+            let receipt = Receipt {
+                trace_id: draft.trace_id.clone(),
+                seq: placed.seq,
+                previous_hash: placed.previous_hash.clone(),
+                event_hash: placed.event_hash.clone(),
+            };
             if let Some(stored) = &mut stored {
                 stored.insert(draft.trace_id.clone(), receipt.clone());
             }
-            linked.new.push((draft, receipt.clone()));
+            linked.new.push((draft, placed));
             linked.receipts.push(receipt);
         }
         Ok(linked)
@@ -105,7 +114,7 @@ impl<'a> Chains<'a> {
 }
 
 pub(crate) struct Linked<'a> {
-    pub new: Vec<(&'a TraceDraft, Receipt)>,
+    pub new: Vec<(&'a TraceDraft, Placed)>,
     pub receipts: Vec<Receipt>,
 }
 
@@ -120,6 +129,8 @@ pub(crate) fn json_text(value: &Value) -> Option<String> {
     (!value.is_null()).then(|| value.to_string())
 }
 
+pub(crate) type KnownTools<'a> = HashMap<(TenantId, &'a ToolName), Uuid>;
+
 /// Registry ids of tools met before, so that a row costs no question. Forgotten whole when it grows too large.
 #[derive(Default)]
 pub(crate) struct ToolIds(Mutex<HashMap<(TenantId, ToolName), Uuid>>);
@@ -128,7 +139,7 @@ impl ToolIds {
     const MOST: usize = 50_000;
 
     /// The ids that are known, and the tools that still need one.
-    pub fn sort<'a>(&self, batch: &Batch<'a>) -> (HashMap<(TenantId, &'a ToolName), Uuid>, Vec<(TenantId, &'a ToolName)>) {
+    pub fn sort<'a>(&self, batch: &Batch<'a>) -> (KnownTools<'a>, Vec<(TenantId, &'a ToolName)>) {
         let cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut known, mut unknown) = (HashMap::new(), Vec::new());
         for (tenant, tool) in batch.tools() {

@@ -34,12 +34,12 @@ impl DemoDatabase {
             .pragma("query_only", "ON")
             .busy_timeout(Duration::from_secs(2))
             .disable_statement_logging();
-        let pool = SqlitePoolOptions::new()
-            .max_connections(2)
-            .acquire_timeout(LONGEST)
-            .connect_with(options)
-            .await
-            .map_err(|error| StoreError::Invalid(format!("the demo database `{}` cannot be opened: {error}", path.display())))?;
+        let pool =
+            SqlitePoolOptions::new().max_connections(2).acquire_timeout(LONGEST).connect_with(options).await.map_err(
+                |error| {
+                    StoreError::Invalid(format!("the demo database `{}` cannot be opened: {error}", path.display()))
+                },
+            )?;
         Ok(Self { pool })
     }
 }
@@ -75,7 +75,11 @@ impl ReadOnlyDatabase for DemoDatabase {
     async fn query(&self, sql: &str, max_rows: usize) -> Result<Rows, StoreError> {
         let mut connection = self.pool.acquire().await.map_err(unavailable)?;
         let deadline = Instant::now() + LONGEST;
-        connection.lock_handle().await.map_err(unavailable)?.set_progress_handler(STEPS, move || Instant::now() < deadline);
+        connection
+            .lock_handle()
+            .await
+            .map_err(unavailable)?
+            .set_progress_handler(STEPS, move || Instant::now() < deadline);
         let outcome = read(&mut connection, sql, max_rows).await;
         connection.lock_handle().await.map_err(unavailable)?.remove_progress_handler();
         outcome.map_err(|error| match error.as_database_error() {
@@ -171,7 +175,12 @@ mod tests {
     #[tokio::test]
     async fn nothing_can_be_written_and_nothing_runs_for_ever() {
         let (_folder, database) = demo().await;
-        for sql in ["delete from users", "create table x (y)", "update users set name = 'x'", "pragma query_only = off; delete from users"] {
+        for sql in [
+            "delete from users",
+            "create table x (y)",
+            "update users set name = 'x'",
+            "pragma query_only = off; delete from users",
+        ] {
             assert!(database.query(sql, 1).await.is_err(), "{sql}");
         }
         let began = Instant::now();

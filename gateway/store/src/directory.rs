@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use gateway_core::AgentId;
 use gateway_core::identity::{Credential, Principal};
 use gateway_core::keys;
 use gateway_core::ports::{AgentStatus, AuthError, Directory, KeyOwner, StoreError, TenantStore};
-use gateway_core::AgentId;
 use moka::future::Cache;
 use subtle::ConstantTimeEq;
 use tokio::runtime::Handle;
@@ -71,7 +71,10 @@ impl CachedDirectory {
     /// that owns the store.
     pub fn new(tenants: Arc<dyn TenantStore>, anonymous: Option<AgentId>) -> Self {
         Self {
-            loader: Arc::new(Loader { tenants, touched: Cache::builder().max_capacity(MOST).time_to_live(TOUCH_EVERY).build() }),
+            loader: Arc::new(Loader {
+                tenants,
+                touched: Cache::builder().max_capacity(MOST).time_to_live(TOUCH_EVERY).build(),
+            }),
             known: Cache::builder().max_capacity(MOST).time_to_live(KNOWN_FOR).build(),
             unknown: Cache::builder().max_capacity(MOST).time_to_live(UNKNOWN_FOR).build(),
             anonymous,
@@ -108,7 +111,9 @@ impl CachedDirectory {
     async fn load(&self, question: Question) -> Result<Arc<Principal>, NotLoaded> {
         let load = Arc::clone(&self.loader).load(question);
         match &self.home {
-            Some(home) => home.spawn(load).await.unwrap_or_else(|error| Err(StoreError::Unavailable(error.into()).into())),
+            Some(home) => {
+                home.spawn(load).await.unwrap_or_else(|error| Err(StoreError::Unavailable(error.into()).into()))
+            }
             None => load.await,
         }
     }

@@ -37,7 +37,10 @@ impl From<sqlx::Error> for Failure {
                 Self::Refused(Refused(error.into()))
             }
             // Postgres: class 22 is data that cannot be what the column wants, 54 a limit of the program itself.
-            _ if database.code().is_some_and(|code| code.len() == 5 && (code.starts_with("22") || code.starts_with("54"))) => {
+            _ if database
+                .code()
+                .is_some_and(|code| code.len() == 5 && (code.starts_with("22") || code.starts_with("54"))) =>
+            {
                 Self::Refused(Refused(error.into()))
             }
             // SQLite: too big, or of another type than the column.
@@ -80,7 +83,9 @@ pub(crate) fn not_added(error: sqlx::Error, what: impl FnOnce() -> String) -> St
     match error.as_database_error().map(|database| database.kind()) {
         Some(ErrorKind::UniqueViolation) => StoreError::Exists(what()),
         Some(ErrorKind::ForeignKeyViolation) => StoreError::NotFound("the tenant".into()),
-        Some(ErrorKind::CheckViolation | ErrorKind::NotNullViolation) => StoreError::Invalid(format!("{} cannot be stored: {error}", what())),
+        Some(ErrorKind::CheckViolation | ErrorKind::NotNullViolation) => {
+            StoreError::Invalid(format!("{} cannot be stored: {error}", what()))
+        }
         _ => unavailable(error),
     }
 }

@@ -2,6 +2,7 @@
 
 mod append;
 mod ledger;
+mod rows;
 mod tenants;
 mod tools;
 
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use gateway_core::ports::StoreError;
 use sqlx::ConnectOptions;
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 
 pub(crate) use ledger::PostgresLedger;
 pub(crate) use tenants::PostgresTenants;
@@ -25,22 +26,30 @@ pub(crate) async fn open(url: &str, shown: &str) -> Result<PgPool, StoreError> {
     let options = PgConnectOptions::from_str(url)
         .map_err(|error| StoreError::Invalid(format!("`{shown}` is not a Postgres URL: {error}")))?
         .application_name("portreeve")
-        // A statement that outlives the caller's patience many times over only holds locks.
-        .options([("statement_timeout", "30s"), ("lock_timeout", "10s"), ("idle_in_transaction_session_timeout", "30s")])
         .disable_statement_logging();
     let pool = PgPoolOptions::new()
         .max_connections(CONNECTIONS)
         .acquire_timeout(Duration::from_secs(10))
-        .test_before_acquire(false)
+        .after_connect(|connection, _| Box::pin(limit(connection)))
         .connect_with(options)
         .await
         .map_err(|error| StoreError::Invalid(format!("the database `{shown}` cannot be reached: {error}")))?;
     // sqlx takes an advisory lock around them, so nodes that start together wait for each other.
-    crate::migrations::postgres()
-        .run(&pool)
-        .await
-        .map_err(|error| StoreError::Invalid(format!("the database `{shown}` cannot be brought up to date: {error}")))?;
+    crate::migrations::postgres().run(&pool).await.map_err(|error| {
+        StoreError::Invalid(format!("the database `{shown}` cannot be brought up to date: {error}"))
+    })?;
     Ok(pool)
+}
+
+/// A statement that outlives the caller's patience many times over only holds locks. Set here and not in the URL's
+/// options, which poolers in front of Postgres do not know.
+async fn limit(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::raw_sql(
+        "SET statement_timeout = '30s'; SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '30s'",
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
 }
 
 /// Made by whichever node asks first; all get the same.
@@ -51,7 +60,11 @@ pub(crate) async fn secret(pool: &PgPool, name: &str, fresh: &[u8]) -> Result<Ve
         .execute(pool)
         .await
         .map_err(unavailable)?;
-    sqlx::query_scalar("SELECT value FROM gateway_secrets WHERE name = $1").bind(name).fetch_one(pool).await.map_err(unavailable)
+    sqlx::query_scalar("SELECT value FROM gateway_secrets WHERE name = $1")
+        .bind(name)
+        .fetch_one(pool)
+        .await
+        .map_err(unavailable)
 }
 
 pub(crate) async fn ping(pool: &PgPool) -> Result<(), StoreError> {

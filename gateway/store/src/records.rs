@@ -34,7 +34,11 @@ impl AgentRow {
                 name: self.name,
                 description: self.description,
                 autonomy: self.autonomy_level.parse()?,
-                allowed_types: self.allowed_types.iter().map(|kind| kind.parse()).collect::<Result<Vec<DecisionType>, _>>()?,
+                allowed_types: self
+                    .allowed_types
+                    .iter()
+                    .map(|kind| kind.parse())
+                    .collect::<Result<Vec<DecisionType>, _>>()?,
                 // No limit was stored: the smallest one holds.
                 max_risk: self.max_risk.map_or(Ok(Risk::R1), |risk| risk.parse())?,
                 owner_name: self.owner_name,
@@ -105,5 +109,11 @@ pub(crate) fn tenant_key(
         scopes,
     };
     // A key without a tenant opens nothing.
-    Ok(KeyOwner { key_id, key_hash, principal, key_active: active && tenant.is_some(), agent_status: AgentStatus::Active })
+    Ok(KeyOwner {
+        key_id,
+        key_hash,
+        principal,
+        key_active: active && tenant.is_some(),
+        agent_status: AgentStatus::Active,
+    })
 }

@@ -43,7 +43,11 @@ impl SeenTools {
         tokio::spawn(async move {
             while let Some(tools) = listed.recv().await {
                 if let Err(error) = sink.write(&tools).await {
-                    tracing::warn!(error = &error as &dyn std::error::Error, "{} tools could not be registered: {error}", tools.len());
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        "{} tools could not be registered: {error}",
+                        tools.len()
+                    );
                     // Not written, so the next listing must try again.
                     tools.iter().for_each(|tool| remembered.invalidate(&(tool.tenant, tool.name.clone())));
                 }
@@ -70,7 +74,9 @@ impl SeenTools {
             return;
         }
         news.sort_by(|one, other| one.name.cmp(&other.name));
-        if let Err(mpsc::error::TrySendError::Full(tools) | mpsc::error::TrySendError::Closed(tools)) = self.queue.try_send(news) {
+        if let Err(mpsc::error::TrySendError::Full(tools) | mpsc::error::TrySendError::Closed(tools)) =
+            self.queue.try_send(news)
+        {
             tools.iter().for_each(|tool| self.known.invalidate(&(tool.tenant, tool.name.clone())));
         }
     }

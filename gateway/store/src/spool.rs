@@ -6,7 +6,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -37,13 +37,20 @@ impl Spool {
     pub fn open(folder: &Path) -> io::Result<Self> {
         std::fs::create_dir_all(folder)?;
         let path = folder.join(NAME);
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("`{}` is not a file", path.display())));
+        }
         file.try_lock().map_err(|_| io::Error::new(io::ErrorKind::ResourceBusy, "another gateway uses it"))?;
         File::open(folder)?.sync_all()?;
         let mut spool = Self { folder: folder.into(), file, written: 0, replayed: 0, since: None };
         spool.recover()?;
         if spool.written > 0 {
-            tracing::warn!("{} bytes of audit records were left in `{}` and will be replayed", spool.written, path.display());
+            tracing::warn!(
+                "{} bytes of audit records were left in `{}` and will be replayed",
+                spool.written,
+                path.display()
+            );
             spool.since = Some(Instant::now());
         }
         Ok(spool)
@@ -87,7 +94,8 @@ impl Spool {
         let mut piece = Piece { records: Vec::new(), end: self.replayed };
         let (mut line, mut strange) = (Vec::new(), Vec::new());
         while piece.records.len() < most && reader.read_until(b'\n', &mut line)? > 0 {
-            let json = unframe(&line).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "a spooled record was changed on disk"))?;
+            let json = unframe(&line)
+                .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "a spooled record was changed on disk"))?;
             match serde_json::from_slice(json) {
                 Ok(record) => piece.records.push(record),
                 // Whole, but in words this version does not know: kept for people, not in the way of the others.
@@ -121,9 +129,17 @@ impl Spool {
     }
 
     fn keep(&self, bytes: &[u8]) -> io::Result<()> {
-        let mut file = OpenOptions::new().create(true).append(true).open(self.folder.join(SET_ASIDE))?;
+        let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(self.folder.join(SET_ASIDE))?;
         file.write_all(bytes)?;
         file.sync_data()
+    }
+
+    /// As on a device that has become read-only.
+    #[cfg(test)]
+    pub fn unwritable(folder: &Path) -> io::Result<Self> {
+        let mut spool = Self::open(folder)?;
+        spool.file = File::open(folder.join(NAME))?;
+        Ok(spool)
     }
 
     /// Finds the end of the last whole record. Damage in front of whole records is no torn tail: then the file is kept
@@ -151,7 +167,10 @@ impl Spool {
         }
         self.written = good as u64;
         if read != self.written {
-            tracing::warn!("{} bytes at the end of the audit spool were never completed and are cut off", read - self.written);
+            tracing::warn!(
+                "{} bytes at the end of the audit spool were never completed and are cut off",
+                read - self.written
+            );
             self.file.set_len(self.written)?;
             self.file.sync_all()?;
         }

@@ -2,9 +2,12 @@
 
 mod append;
 mod ledger;
+mod rows;
 mod tenants;
 mod tools;
 
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -29,13 +32,9 @@ pub(crate) struct SqlitePools {
 
 impl SqlitePools {
     pub async fn open(path: &Path) -> Result<Self, StoreError> {
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder)
-                .map_err(|error| StoreError::Invalid(format!("the folder `{}` cannot be made: {error}", folder.display())))?;
-        }
+        make_private(path)?;
         let options = SqliteConnectOptions::new()
             .filename(path)
-            .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             // A trace that somebody waited for must outlive a power cut, not only a crash.
             .synchronous(SqliteSynchronous::Full)
@@ -43,7 +42,9 @@ impl SqlitePools {
             .foreign_keys(true)
             .pragma("cache_size", "-16000")
             .disable_statement_logging();
-        let opened = |error: sqlx::Error| StoreError::Invalid(format!("the database `{}` cannot be opened: {error}", path.display()));
+        let opened = |error: sqlx::Error| {
+            StoreError::Invalid(format!("the database `{}` cannot be opened: {error}", path.display()))
+        };
         let writer = SqlitePoolOptions::new()
             .max_connections(1)
             .acquire_timeout(Duration::from_secs(10))
@@ -90,6 +91,17 @@ impl SqlitePools {
     }
 }
 
+/// The file holds the gateway's own keys, so nobody else on the machine may read it. SQLite gives the files beside it the same
+/// permissions.
+fn make_private(path: &Path) -> Result<(), StoreError> {
+    let made = |error| StoreError::Invalid(format!("the database `{}` cannot be made: {error}", path.display()));
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(made)?;
+    }
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map_err(made)?;
+    Ok(())
+}
+
 /// SQLite knows no lock around migrations, so of two processes that start together one may lose a race for a step; on
 /// its next try that step is done.
 async fn migrate(pool: &SqlitePool, path: &Path) -> Result<(), StoreError> {
@@ -100,7 +112,10 @@ async fn migrate(pool: &SqlitePool, path: &Path) -> Result<(), StoreError> {
         };
         tries += 1;
         if tries == 50 {
-            return Err(StoreError::Invalid(format!("the database `{}` cannot be brought up to date: {error}", path.display())));
+            return Err(StoreError::Invalid(format!(
+                "the database `{}` cannot be brought up to date: {error}",
+                path.display()
+            )));
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }

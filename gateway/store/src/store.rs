@@ -27,6 +27,10 @@ impl Store {
     /// `sqlite://PATH` (made if missing, with its folders) or `postgres://…`; brings the schema up to date.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
         if let Some(path) = url.strip_prefix("sqlite://").or_else(|| url.strip_prefix("sqlite:")) {
+            let path = path.split_once('?').map_or(path, |(path, _)| path);
+            if path.is_empty() {
+                return Err(StoreError::Invalid(format!("`{url}` names no file: expected `sqlite://PATH`")));
+            }
             let pools = SqlitePools::open(Path::new(path)).await?;
             return Ok(Self {
                 tenants: Arc::new(SqliteTenants(pools.clone())),
@@ -37,7 +41,9 @@ impl Store {
         }
         let shown = without_password(url);
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
-            return Err(StoreError::Invalid(format!("`{shown}` names no store: expected `sqlite://PATH` or `postgres://USER@HOST/DATABASE`")));
+            return Err(StoreError::Invalid(format!(
+                "`{shown}` names no store: expected `sqlite://PATH` or `postgres://USER@HOST/DATABASE`"
+            )));
         }
         let pool = postgres::open(url, &shown).await?;
         Ok(Self {

@@ -5,6 +5,7 @@
 //! and the spool.
 
 mod courier;
+mod shipment;
 mod sift;
 
 use std::path::PathBuf;
@@ -109,13 +110,13 @@ impl Shared {
     }
 
     /// Gives the entry back when the writer has stopped.
-    fn push(&self, entry: Entry) -> Result<(), Entry> {
+    fn push(&self, entry: Entry) -> Option<Entry> {
         let mut queue = self.queue();
         if queue.closed {
-            return Err(entry);
+            return Some(entry);
         }
         queue.entries.push(entry);
-        Ok(())
+        None
     }
 }
 
@@ -131,6 +132,10 @@ impl AuditWriter {
         let spool = Spool::open(&options.spool_dir).map_err(|error| {
             StoreError::Invalid(format!("the spool folder `{}` cannot be used: {error}", options.spool_dir.display()))
         })?;
+        Ok(Self::with_spool(ledger, options, spool))
+    }
+
+    fn with_spool(ledger: Arc<dyn Ledger>, options: WriterOptions, spool: Spool) -> Arc<Self> {
         let shared = Arc::new(Shared {
             queue: Mutex::default(),
             room: AtomicUsize::new(options.capacity),
@@ -140,13 +145,13 @@ impl AuditWriter {
         });
         let courier = Courier::new(Arc::clone(&shared), ledger, options, spool);
         let task = tokio::spawn(courier.run());
-        Ok(Arc::new(Self { shared, courier: Mutex::new(Some(task)) }))
+        Arc::new(Self { shared, courier: Mutex::new(Some(task)) })
     }
 
     /// Returns when everything given so far is durable, in the store or in the spool.
     pub async fn flush(&self) {
         let (waiter, answer) = oneshot::channel();
-        if self.shared.push(Entry { record: None, waiter: Some(waiter) }).is_ok() {
+        if self.shared.push(Entry { record: None, waiter: Some(waiter) }).is_none() {
             self.shared.wake.notify_one();
             let _ = answer.await;
         }
@@ -190,7 +195,7 @@ impl AuditBuffer for AuditWriter {
             return Err(refused);
         }
         let (waiter, answer) = if wait { Some(oneshot::channel()).unzip() } else { (None, None) };
-        if self.shared.push(Entry { record: Some(Record::Trace(draft)), waiter }).is_err() {
+        if self.shared.push(Entry { record: Some(Record::Trace(draft)), waiter }).is_some() {
             self.shared.give_back(1);
             return Err(LedgerError::Unavailable(Refusing::Stopped.into()));
         }
@@ -203,10 +208,92 @@ impl AuditBuffer for AuditWriter {
     }
 
     fn settle(&self, row: AuditRow) {
-        if let Err(Entry { record: Some(record), .. }) = self.shared.push(Entry { record: Some(Record::Row(row)), waiter: None }) {
+        if let Some(Entry { record: Some(record), .. }) =
+            self.shared.push(Entry { record: Some(Record::Row(row)), waiter: None })
+        {
             self.shared.give_back(1);
             let text = serde_json::to_string(&record).unwrap_or_default();
             tracing::error!(record = %text, "the audit writer has stopped; this row goes to the log only");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::sync::atomic::AtomicU64;
+
+    use gateway_core::trace::{EventType, Head, Trace};
+    use gateway_core::{AgentId, TenantId, TraceId};
+    use serde_json::json;
+
+    use super::*;
+
+    /// Fails until it has been asked for long enough.
+    struct Late {
+        up: AtomicBool,
+        stored: AtomicU64,
+    }
+
+    #[async_trait]
+    impl Ledger for Late {
+        async fn append_batch(&self, records: &[Record]) -> Result<Vec<Receipt>, LedgerError> {
+            if !self.up.load(Ordering::SeqCst) {
+                return Err(LedgerError::Unavailable("away".into()));
+            }
+            self.stored.fetch_add(records.len() as u64, Ordering::SeqCst);
+            Ok(Vec::new())
+        }
+
+        async fn head(&self, _: Option<TenantId>, _: &AgentId) -> Result<Head, LedgerError> {
+            Ok(Head::default())
+        }
+
+        async fn traces(&self, _: Option<TenantId>, _: &AgentId, _: i64, _: i64) -> Result<Vec<Trace>, LedgerError> {
+            Ok(Vec::new())
+        }
+
+        async fn chains(&self) -> Result<Vec<(Option<TenantId>, AgentId)>, LedgerError> {
+            Ok(Vec::new())
+        }
+    }
+
+    fn draft() -> TraceDraft {
+        TraceDraft {
+            tenant: None,
+            agent: "a-1".parse().unwrap(),
+            trace_id: TraceId::from_uuid(uuid::Uuid::now_v7()),
+            event_type: EventType::Decision,
+            classification: None,
+            description: None,
+            reasoning: None,
+            authorization: json!({}),
+            context: json!({}),
+            timestamp: "2026-02-23T00:00:00Z".parse().unwrap(),
+        }
+    }
+
+    // Neither store nor spool: whoever waits is told, calls are refused, and what nobody waited for arrives later.
+    #[tokio::test]
+    async fn a_spool_that_cannot_be_written_is_told_to_whoever_waits() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Arc::new(Late { up: AtomicBool::new(false), stored: AtomicU64::new(0) });
+        let spool = Spool::unwritable(folder.path()).unwrap();
+        let writer =
+            AuditWriter::with_spool(Arc::clone(&ledger) as Arc<dyn Ledger>, WriterOptions::new(folder.path()), spool);
+        writer.reserve().unwrap();
+        writer.append(draft(), false).await.unwrap();
+        assert!(writer.append(draft(), true).await.is_err());
+        assert!(matches!(writer.reserve(), Err(LedgerError::Unavailable(_))));
+        ledger.up.store(true, Ordering::SeqCst);
+        let mut tries = 0;
+        while ledger.stored.load(Ordering::SeqCst) == 0 || writer.reserve().is_err() {
+            tries += 1;
+            assert!(tries < 500, "the store is back, the writer is not");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        writer.release(2);
+        writer.shutdown().await;
+        assert_eq!((ledger.stored.load(Ordering::SeqCst), writer.room()), (1, 65_536));
     }
 }

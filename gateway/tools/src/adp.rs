@@ -30,6 +30,9 @@ with adp_log_trace. Each trace is hashed onto the one before; adp_verify_chain c
 /// 32 fresh random bytes.
 pub type Random = Arc<dyn Fn() -> [u8; 32] + Send + Sync>;
 
+/// Asked at every call, because policies change while the gateway runs.
+pub type CurrentMatrix = Arc<dyn Fn() -> Arc<Matrix> + Send + Sync>;
+
 /// What the tools need of the world.
 #[derive(Clone)]
 pub struct Ports {
@@ -38,7 +41,8 @@ pub struct Ports {
     pub ledger: Arc<dyn Ledger>,
     pub clock: Arc<dyn Clock>,
     pub random: Random,
-    pub matrix: Matrix,
+    /// The matrix in force right now.
+    pub matrix: CurrentMatrix,
 }
 
 pub fn server(ports: Ports) -> Result<BuiltinServer, NameError> {

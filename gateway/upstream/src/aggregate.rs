@@ -95,7 +95,12 @@ impl Aggregate {
         answers::initialized(request, session.revision, session.id.clone(), &self.server)
     }
 
-    async fn call_tool(&self, permit: &Permit, request: &Request, standing: &Standing) -> Result<Answered, UpstreamError> {
+    async fn call_tool(
+        &self,
+        permit: &Permit,
+        request: &Request,
+        standing: &Standing,
+    ) -> Result<Answered, UpstreamError> {
         let tool = permit.exchange().tool().map(|tool| &tool.name);
         let Some((place, member)) = tool.and_then(|name| self.member(name.namespace())) else {
             return Ok(answers::refused(request, 200, RpcError::new(code::INVALID_PARAMS, "Unknown tool")));
@@ -125,7 +130,9 @@ impl Aggregate {
     /// The client's answer to a member's question.
     async fn response(&self, permit: &Permit, response: &Response) -> Result<Answered, UpstreamError> {
         let Standing::Session(session) = self.standing(permit.exchange())? else { return Ok(answers::accepted()) };
-        let Some((namespace, id)) = response.id.as_ref().and_then(relay::inward) else { return Ok(answers::accepted()) };
+        let Some((namespace, id)) = response.id.as_ref().and_then(relay::inward) else {
+            return Ok(answers::accepted());
+        };
         let Some((place, member)) = self.member(&namespace) else { return Ok(answers::accepted()) };
         let Some(member_session) = session.opened_at(place).await else { return Ok(answers::accepted()) };
         if let Some(permit) = permit.answering(id, Some(member_session)) {

@@ -136,7 +136,8 @@ mod tests {
     async fn falls_back_to_the_handshake() {
         let upstream = FakeUpstream::legacy(&["a", "b", "c"]).paged(2);
         assert_eq!(names(&upstream).await, ["notes/a", "notes/b", "notes/c"]);
-        let expected = ["server/discover", "initialize", "notifications/initialized", "tools/list", "tools/list", "DELETE"];
+        let expected =
+            ["server/discover", "initialize", "notifications/initialized", "tools/list", "tools/list", "DELETE"];
         assert_eq!(upstream.methods(), expected);
     }
 

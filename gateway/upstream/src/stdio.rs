@@ -6,9 +6,11 @@
 
 mod board;
 mod flight;
+mod keeper;
 mod lines;
 mod mailbox;
 mod process;
+mod queues;
 mod rewrite;
 mod seat;
 mod sessions;
@@ -156,8 +158,9 @@ impl StdioUpstream {
         match seat.process().await {
             Ok(process) => Flight::start(&self.launch, process, None, request, true).await,
             Err(SeatError::Refused(_)) => {
-                self.launch.note_legacy();
-                self.sessions.forget_seat(&seat);
+                if self.launch.is_known_legacy() {
+                    self.sessions.forget_seat(&seat);
+                }
                 Ok(not_initialized(request))
             }
             Err(SeatError::Upstream(error)) => Err(error),

@@ -58,7 +58,13 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn legacy(route: Route) -> Self {
-        Self { principal: principal("tester"), route, revision: Some(Revision::V2025_11_25), session: None, carried: Vec::new() }
+        Self {
+            principal: principal("tester"),
+            route,
+            revision: Some(Revision::V2025_11_25),
+            session: None,
+            carried: Vec::new(),
+        }
     }
 
     pub(crate) fn modern(route: Route) -> Self {
@@ -89,8 +95,8 @@ impl Client {
         })
     }
 
-    pub(crate) fn message(&self, value: Value) -> Permit {
-        self.permit(Ask::Message(parsed(&value)))
+    pub(crate) fn message(&self, value: &Value) -> Permit {
+        self.permit(Ask::Message(parsed(value)))
     }
 
     /// A modern client describes itself in every request.
@@ -228,7 +234,8 @@ impl FakeUpstream {
     fn list(&self, params: Option<&Map<String, Value>>) -> Value {
         let start = params.and_then(|params| params.get("cursor")?.as_str()?.parse().ok()).unwrap_or(0);
         let end = self.tools.len().min(self.page.saturating_add(start));
-        let tools: Vec<_> = self.tools[start..end].iter().map(|name| json!({ "name": name, "inputSchema": {} })).collect();
+        let tools: Vec<_> =
+            self.tools[start..end].iter().map(|name| json!({ "name": name, "inputSchema": {} })).collect();
         let mut result = json!({ "tools": tools });
         if end < self.tools.len() {
             result["nextCursor"] = json!(end.to_string());
@@ -236,7 +243,12 @@ impl FakeUpstream {
         result
     }
 
-    fn result(&self, method: &str, exchange: &Exchange, params: Option<&Map<String, Value>>) -> Result<Value, RpcError> {
+    fn result(
+        &self,
+        method: &str,
+        exchange: &Exchange,
+        params: Option<&Map<String, Value>>,
+    ) -> Result<Value, RpcError> {
         let session = exchange.session.as_ref().map(|session| session.upstream_id().to_owned());
         let known = session.is_some_and(|id| self.sessions.lock().unwrap().contains(&id));
         match (self.mood, method) {
@@ -292,7 +304,10 @@ impl Upstream for FakeUpstream {
             let asks = Message::request(7, "elicitation/create", None);
             let item = |message: &Message| {
                 let reply = Reply::from_message(message);
-                Ok(StreamItem::Event { frame: gateway_protocol::sse::Event::message(reply.raw().clone()), reply: Some(reply) })
+                Ok(StreamItem::Event {
+                    frame: gateway_protocol::sse::Event::message(reply.raw().clone()),
+                    reply: Some(reply),
+                })
             };
             let items = vec![item(&asks), item(&reply)];
             let content = Content::Stream(Box::pin(futures::stream::iter(items)));

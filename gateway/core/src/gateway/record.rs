@@ -132,7 +132,7 @@ fn input(exchange: &Exchange) -> Option<JsonText> {
 
 fn decision_draft(exchange: &Exchange, ruling: &Ruling, timestamp: Timestamp) -> TraceDraft {
     let (principal, part) = (&exchange.principal, exchange.classification());
-    let judged = ruling.policy_digest.matrix.judge(&Question {
+    let judged = ruling.policies.matrix.judge(&Question {
         autonomy: principal.autonomy,
         decision_type: part.decision_type,
         risk: Some(part.risk),
@@ -146,15 +146,14 @@ fn decision_draft(exchange: &Exchange, ruling: &Ruling, timestamp: Timestamp) ->
         Decision::Deny => (EventType::Decision, "denied"),
     };
     let reasons: Vec<&str> = ruling.reasons.iter().map(|reason| reason.message.as_str()).collect();
-    let mut context = json!({
+    let kind = if exchange.tool().is_some() { "tool" } else { "method" };
+    let context = json!({
+        kind: subject,
+        "args_hash": arguments_hash(exchange),
         "decision": ruling.decision,
         "policies": ruling.digest(),
         "verdicts": ruling.heard,
     });
-    context[if exchange.tool().is_some() { "tool" } else { "method" }] = json!(subject);
-    if let Some(hash) = arguments_hash(exchange) {
-        context["args_hash"] = Value::from(hash);
-    }
     TraceDraft {
         tenant: principal.tenant,
         agent: principal.agent.clone(),

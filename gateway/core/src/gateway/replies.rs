@@ -55,6 +55,12 @@ impl Gateway {
                 story.close(Status::UpstreamFailed, None);
                 foreign(status, review.id.clone())
             }
+            // A challenge in JSON-RPC form is still a challenge.
+            Content::One(_) if matches!(status, 401 | 403) => {
+                tracing::warn!(status, "an upstream refused the gateway's credentials");
+                story.close(Status::UpstreamFailed, None);
+                foreign(status, review.id.clone())
+            }
             Content::One(mut reply) => {
                 review.pass(&mut reply);
                 story.close(status_of(&reply), Some(JsonText::from_checked(reply.raw().clone())));

@@ -96,9 +96,11 @@ async fn add(args: AddAgent) -> Result<(), Failure> {
         owner_email: args.owner_email,
     };
     let record = store.tenants().add_agent(tenant.id, &agent, &key.hash(), &key.prefix()).await?;
-    let (id, status, autonomy) = (record.agent.agent_id.to_string(), word(record.status), record.agent.autonomy.as_str());
+    let (id, status, autonomy) =
+        (record.agent.agent_id.to_string(), word(record.status), record.agent.autonomy.as_str());
     let document = json!({"agent_id": id, "api_key": key.reveal(), "status": status, "autonomy_level": autonomy});
-    let fields = [("agent_id", id.as_str()), ("api_key", key.reveal()), ("status", status), ("autonomy_level", autonomy)];
+    let fields =
+        [("agent_id", id.as_str()), ("api_key", key.reveal()), ("status", status), ("autonomy_level", autonomy)];
     args.common.output().fields(&document, &fields, "The key is not shown again: keep it now.")?;
     store.close().await;
     Ok(())
@@ -109,7 +111,10 @@ async fn list(args: &ListAgents) -> Result<(), Failure> {
     let tenant = tenant_named(&store, &args.tenant).await?;
     let agents = store.tenants().agents(tenant.id).await?;
     let head = ["AGENT", "NAME", "AUTONOMY", "ALLOWED", "MAX RISK", "STATUS"];
-    let empty = format!("{} has no agents yet: portreeve agent add AGENT_ID --tenant {} --autonomy A1", tenant.name, tenant.name);
+    let empty = format!(
+        "{} has no agents yet: portreeve agent add AGENT_ID --tenant {} --autonomy A1",
+        tenant.name, tenant.name
+    );
     args.common.output().table(&agents, &head, agents.iter().map(row).collect(), &empty)?;
     store.close().await;
     Ok(())

@@ -72,7 +72,11 @@ fn is_meant(owner: Option<TenantId>, agent: &AgentId, tenant: Option<TenantId>, 
     (tenant.is_none() || tenant == owner) && wanted.is_none_or(|wanted| wanted == agent)
 }
 
-async fn empty_chain(store: &gateway_store::Store, tenant: Option<TenantId>, agent: &AgentId) -> Result<VerifiedChain, Failure> {
+async fn empty_chain(
+    store: &gateway_store::Store,
+    tenant: Option<TenantId>,
+    agent: &AgentId,
+) -> Result<VerifiedChain, Failure> {
     let owner = match tenant {
         Some(tenant) => store.tenants().agent(tenant, agent).await?.tenant,
         None => store.tenants().find_agent_anywhere(agent).await?.tenant,

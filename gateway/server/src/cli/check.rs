@@ -21,7 +21,11 @@ pub fn run(args: &CheckArgs) -> Result<(), Failure> {
     }
     let (upstreams, tools) = (config.upstreams.len(), policies.policies.tools.len());
     let file = config.file.as_ref().map_or("the built-in default".into(), |file| file.display().to_string());
-    print(&format!("{} {file}: {upstreams} upstreams, {tools} classified tools, policies {}", painted(Colour::Green, "ok"), policies.policies.digest))
+    print(&format!(
+        "{} {file}: {upstreams} upstreams, {tools} classified tools, policies {}",
+        painted(Colour::Green, "ok"),
+        policies.policies.digest
+    ))
 }
 
 /// The problems of configuration and policies together, where the configuration can be read at all.
@@ -57,7 +61,10 @@ fn warnings(config: &Config, policies: &LoadedPolicies) -> Vec<String> {
         told.push(format!("identity.anonymous: callers without credentials act as `{agent}`"));
     }
     if !config.listen.mcp.ip().is_loopback() && config.listen.tls.is_none() {
-        told.push(format!("listen.tls: {} is reachable from other machines and keys travel in clear", config.listen.mcp));
+        told.push(format!(
+            "listen.tls: {} is reachable from other machines and keys travel in clear",
+            config.listen.mcp
+        ));
     }
     if !config.listen.console.ip().is_loopback() {
         told.push(format!("listen.console: {} is reachable from other machines", config.listen.console));
@@ -81,7 +88,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("p.yaml"), "policies: pol\nlisten: { tls: { cert: c, key: k } }").unwrap();
         let told = format!("{:?}", check(dir.path()).err().unwrap());
-        assert!(["listen.tls.cert", "listen.tls.key", "pol: cannot be read"].iter().all(|part| told.contains(part)), "{told}");
+        assert!(
+            ["listen.tls.cert", "listen.tls.key", "pol: cannot be read"].iter().all(|part| told.contains(part)),
+            "{told}"
+        );
     }
 
     #[test]

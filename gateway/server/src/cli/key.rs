@@ -41,7 +41,9 @@ pub struct RevokeKey {
 /// 256 bits from the operating system.
 pub fn fresh_key(kind: &str) -> Result<ApiKey, Failure> {
     let mut random = [0; 32];
-    OsRng.try_fill_bytes(&mut random).map_err(|error| Failure::new(format!("the system gives no random numbers: {error}")))?;
+    OsRng
+        .try_fill_bytes(&mut random)
+        .map_err(|error| Failure::new(format!("the system gives no random numbers: {error}")))?;
     Ok(ApiKey::from_random(kind, random))
 }
 
@@ -60,7 +62,8 @@ async fn add(args: &AgentKeys) -> Result<(), Failure> {
     let prefix = key.prefix();
     let id = store.tenants().add_key(tenant.id, &args.agent_id, &key.hash(), &prefix).await?.to_string();
     let document = json!({"agent_id": args.agent_id, "key_id": id, "prefix": prefix, "api_key": key.reveal()});
-    let fields = [("agent_id", args.agent_id.as_str()), ("key_id", &id), ("prefix", &prefix), ("api_key", key.reveal())];
+    let fields =
+        [("agent_id", args.agent_id.as_str()), ("key_id", &id), ("prefix", &prefix), ("api_key", key.reveal())];
     args.common.output().fields(&document, &fields, "The key is not shown again: keep it now.")?;
     store.close().await;
     Ok(())
@@ -72,7 +75,15 @@ async fn list(args: &AgentKeys) -> Result<(), Failure> {
     let keys = store.tenants().keys(tenant.id, &args.agent_id).await?;
     let head = ["PREFIX", "ID", "CREATED", "LAST USED", "REVOKED"];
     let or_dash = |time: &Option<String>| time.clone().unwrap_or_else(|| "-".into());
-    let row = |key: &StoredKey| vec![key.prefix.clone(), key.id.to_string(), key.created_at.clone(), or_dash(&key.last_used_at), or_dash(&key.revoked_at)];
+    let row = |key: &StoredKey| {
+        vec![
+            key.prefix.clone(),
+            key.id.to_string(),
+            key.created_at.clone(),
+            or_dash(&key.last_used_at),
+            or_dash(&key.revoked_at),
+        ]
+    };
     args.common.output().table(&keys, &head, keys.iter().map(row).collect(), "No keys.")?;
     store.close().await;
     Ok(())
@@ -95,10 +106,14 @@ fn the_one_meant<'a>(text: &str, candidates: &'a [StoredKey]) -> Result<&'a Stor
         return Ok(exact);
     }
     match candidates {
-        [] => Err(Failure::new(format!("no active key starts with `{text}`")).with_hint("`portreeve key list AGENT_ID --tenant T` shows an agent's keys")),
+        [] => Err(Failure::new(format!("no active key starts with `{text}`"))
+            .with_hint("`portreeve key list AGENT_ID --tenant T` shows an agent's keys")),
         [only] => Ok(only),
         several => {
-            let listed: Vec<_> = several.iter().map(|key| format!("  {}  {}…  created {}", key.id, key.prefix, key.created_at)).collect();
+            let listed: Vec<_> = several
+                .iter()
+                .map(|key| format!("  {}  {}…  created {}", key.id, key.prefix, key.created_at))
+                .collect();
             let line = format!("`{text}` could be any of {} keys; nothing was revoked", several.len());
             Err(Failure::new(line).with_hint(format!("give the id of the one you mean:\n{}", listed.join("\n"))))
         }
@@ -113,7 +128,13 @@ mod tests {
     use super::*;
 
     fn key(id: u128) -> StoredKey {
-        StoredKey { id: Uuid::from_u128(id), prefix: "adp_sk_a".into(), created_at: "t".into(), last_used_at: None, revoked_at: None }
+        StoredKey {
+            id: Uuid::from_u128(id),
+            prefix: "adp_sk_a".into(),
+            created_at: "t".into(),
+            last_used_at: None,
+            revoked_at: None,
+        }
     }
 
     #[test]

@@ -57,7 +57,12 @@ async fn list(args: &ListTools) -> Result<(), Failure> {
     }
     let head = ["TENANT", "TOOL", "STATE", "RISK LEVEL", "CLASSIFICATION", "ALLOWED MODES"];
     let rows = tools.iter().map(row).collect();
-    args.common.output().table(&tools, &head, rows, "No tools seen yet: they appear here once a client has listed them.")?;
+    args.common.output().table(
+        &tools,
+        &head,
+        rows,
+        "No tools seen yet: they appear here once a client has listed them.",
+    )?;
     store.close().await;
     Ok(())
 }

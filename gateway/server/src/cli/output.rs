@@ -42,7 +42,13 @@ impl Output {
     }
 
     /// A table, or a sentence when it would be empty.
-    pub fn table(&self, document: &impl Serialize, head: &[&str], rows: Vec<Vec<String>>, empty: &str) -> Result<(), Failure> {
+    pub fn table(
+        &self,
+        document: &impl Serialize,
+        head: &[&str],
+        rows: Vec<Vec<String>>,
+        empty: &str,
+    ) -> Result<(), Failure> {
         self.answer(document, || {
             if rows.is_empty() {
                 return empty.to_owned();
@@ -96,7 +102,8 @@ fn columns(rows: Vec<Vec<String>>) -> String {
         }
     }
     let line = |row: Vec<String>| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell}{}", " ".repeat(width - shown_width(cell))));
+        let cells =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell}{}", " ".repeat(width - shown_width(cell))));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     rows.into_iter().map(line).collect::<Vec<_>>().join("\n")
@@ -120,7 +127,8 @@ fn shown_width(cell: &str) -> usize {
 /// A text from a store or an upstream, fit for one line of a terminal or a comment: nothing in it moves the cursor, ends
 /// the line or turns the direction of reading.
 pub fn plain(text: &str) -> String {
-    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+    let turns =
+        |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
     text.chars().map(|c| if c.is_control() || turns(c) { ' ' } else { c }).collect()
 }
 
@@ -131,7 +139,11 @@ mod tests {
     #[test]
     fn cells_stand_under_each_other() {
         let row = |cells: [&str; 3]| cells.map(String::from).to_vec();
-        let shown = columns(vec![row(["id", "state", ""]), row(["long-one", "ok", "x"]), row(["a", "\u{1b}[32mé\u{1b}[0m", "y"])]);
+        let shown = columns(vec![
+            row(["id", "state", ""]),
+            row(["long-one", "ok", "x"]),
+            row(["a", "\u{1b}[32mé\u{1b}[0m", "y"]),
+        ]);
         assert_eq!(shown, "id        state\nlong-one  ok     x\na         \u{1b}[32mé\u{1b}[0m      y");
         assert_eq!(columns(Vec::new()), "");
     }

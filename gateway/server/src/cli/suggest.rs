@@ -21,7 +21,8 @@ pub async fn run(args: &SuggestArgs) -> Result<(), Failure> {
         let known = if known.is_empty() { "none".into() } else { known.join(", ") };
         return Err(Failure::new(format!("the configuration has no upstream `{}`; it has {known}", args.namespace)));
     };
-    let server = crate::compose::upstream_for(&args.namespace, upstream, &config).map_err(|error| Failure::of(&error))?;
+    let server =
+        crate::compose::upstream_for(&args.namespace, upstream, &config).map_err(|error| Failure::of(&error))?;
     let principal = Arc::new(Principal::anonymous());
     let tools = list_tools(&*server, &args.namespace, &principal).await.map_err(|error| Failure::of(&error))?;
     print(draft(&args.namespace, &tools).trim_end())
@@ -31,7 +32,8 @@ fn draft(namespace: &Namespace, tools: &[ToolDefinition]) -> String {
     let mut manifests = String::new();
     let mut handling = String::new();
     for tool in tools {
-        let (manifest, classification) = suggest(tool.name.clone(), namespace.as_str(), tool.definition.get("annotations"));
+        let (manifest, classification) =
+            suggest(tool.name.clone(), namespace.as_str(), tool.definition.get("annotations"));
         let least = manifest.risk_level.classification();
         let modes: Vec<_> = manifest.allowed_modes.iter().map(|mode| mode.as_str()).collect();
         let id = scalar(manifest.id.as_str());
@@ -85,7 +87,7 @@ fn comment(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::panic)]
     use serde_json::json;
 
     use super::*;
@@ -122,7 +124,11 @@ mod tests {
             ("notes/odd: \"name\" #1", "HIGH_WRITE", "D3-R3-irreversible"),
         ] {
             let found = policies.tool(&tool.parse().unwrap()).unwrap();
-            assert_eq!((found.manifest.risk_level.as_str(), found.classification.code().as_str()), (level, code), "{tool}");
+            assert_eq!(
+                (found.manifest.risk_level.as_str(), found.classification.code().as_str()),
+                (level, code),
+                "{tool}"
+            );
         }
         assert_eq!(policies.tools.keys().filter(|tool| tool.namespace() == "notes").count(), 4);
         assert!(load(&draft(&namespace, &[])).tools.keys().all(|tool| tool.namespace() != "notes"));

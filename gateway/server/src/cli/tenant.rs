@@ -49,8 +49,16 @@ async fn add(args: &AddTenant) -> Result<(), Failure> {
 async fn list(common: &Common) -> Result<(), Failure> {
     let store = common.store().await?;
     let tenants = store.tenants().tenants().await?;
-    let rows = tenants.iter().map(|tenant| vec![plain(&tenant.name), tenant.id.to_string(), tenant.created_at.clone()]).collect();
-    common.output().table(&tenants, &["NAME", "ID", "CREATED"], rows, "There are no tenants yet: portreeve tenant add NAME")?;
+    let rows = tenants
+        .iter()
+        .map(|tenant| vec![plain(&tenant.name), tenant.id.to_string(), tenant.created_at.clone()])
+        .collect();
+    common.output().table(
+        &tenants,
+        &["NAME", "ID", "CREATED"],
+        rows,
+        "There are no tenants yet: portreeve tenant add NAME",
+    )?;
     store.close().await;
     Ok(())
 }

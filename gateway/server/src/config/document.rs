@@ -29,11 +29,13 @@ pub fn parse(text: &str, problems: &mut Problems) -> Option<Value> {
         Err(error) => {
             let error = error.without_snippet();
             let place = error.location().map(|at| format!("line {}, column {}", at.line(), at.column()));
-            // The parser repeats the place at the end of its message and may go on for several lines.
+            // The parser repeats the place at the end of its message, advises whoever calls it, and goes on for several lines.
             let message = error.to_string();
             let first_line = message.lines().next().unwrap_or_default();
-            let what = first_line.split(" at line ").next().unwrap_or(first_line).trim_end_matches([':', ' ']);
-            problems.unreadable(place.unwrap_or_default(), what);
+            let what = [" at line ", ", set DuplicateKeyPolicy"]
+                .iter()
+                .fold(first_line, |line, end| line.split(end).next().unwrap_or(line));
+            problems.unreadable(place.unwrap_or_default(), what.trim_end_matches([':', ' ']));
             None
         }
     }
@@ -134,7 +136,10 @@ fn written_path(at: &str, steps: &[Segment]) -> String {
 
 /// Takes the value at a path out of the tree; of a list, the whole list, or the places of the others would shift.
 fn take_out(tree: &mut Value, steps: &[Segment]) -> bool {
-    let keys: Vec<&str> = steps.iter().map_while(|step| if let Segment::Map { key } = step { Some(key.as_str()) } else { None }).collect();
+    let keys: Vec<&str> = steps
+        .iter()
+        .map_while(|step| if let Segment::Map { key } = step { Some(key.as_str()) } else { None })
+        .collect();
     let Some((last, above)) = keys.split_last() else { return false };
     let holder = above.iter().try_fold(tree, |tree, key| tree.get_mut(*key));
     holder.and_then(Value::as_object_mut).is_some_and(|map| map.shift_remove(*last).is_some())
@@ -201,7 +206,9 @@ mod tests {
 
     #[test]
     fn broken_text_and_doubled_keys_are_told_with_their_line() {
-        for (text, place) in [("gate: a\ngate: b", "t.yaml: line 2, column 1: "), ("a: [1", "t.yaml: line ")] {
+        for (text, place) in
+            [("gate: a\ngate: b", "t.yaml: line 2, column 1: duplicate mapping key: gate"), ("a: [1", "t.yaml: line ")]
+        {
             let told = problems_of(text);
             assert!(told.len() == 1 && told.iter().all(|told| told.starts_with(place)), "{text}: {told:?}");
         }

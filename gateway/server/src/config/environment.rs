@@ -20,7 +20,7 @@ pub fn fill(tree: &mut Value, lookup: Lookup<'_>, problems: &mut Problems) {
 
 fn fill_at(tree: &mut Value, path: &str, lookup: Lookup<'_>, problems: &mut Problems) {
     match tree {
-        Value::String(text) => match expand(text, lookup) {
+        Value::String(text) => match expand(text, lookup, &mut |name, value| problems.hide(name, value)) {
             Ok(filled) => *text = filled,
             Err(what) => problems.unreadable(path, what),
         },
@@ -38,7 +38,7 @@ fn fill_at(tree: &mut Value, path: &str, lookup: Lookup<'_>, problems: &mut Prob
     }
 }
 
-fn expand(text: &str, lookup: Lookup<'_>) -> Result<String, String> {
+fn expand(text: &str, lookup: Lookup<'_>, used: &mut dyn FnMut(&str, &str)) -> Result<String, String> {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
@@ -57,6 +57,7 @@ fn expand(text: &str, lookup: Lookup<'_>) -> Result<String, String> {
         let Some(value) = lookup(name) else {
             return Err(format!("the environment variable `{name}` is not set"));
         };
+        used(name, &value);
         filled.push_str(before);
         filled.push_str(&value);
         rest = after;
@@ -99,7 +100,11 @@ mod tests {
             ("${WHO", Err("`${` is never closed by `}`; write `$${` for the two characters themselves")),
             ("${A B}", Err("`${A B}` does not name an environment variable: letters, digits and `_` only")),
         ] {
-            assert_eq!(expand(text, &lookup), expected.map(String::from).map_err(String::from), "{text}");
+            assert_eq!(
+                expand(text, &lookup, &mut |_, _| ()),
+                expected.map(String::from).map_err(String::from),
+                "{text}"
+            );
         }
     }
 

@@ -21,7 +21,9 @@ impl FromStr for Size {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is not a size: write a number of bytes, or one with B, KiB, MiB or GiB such as `4MiB`");
+        let wrong = || {
+            format!("`{text}` is not a size: write a number of bytes, or one with B, KiB, MiB or GiB such as `4MiB`")
+        };
         let trimmed = text.trim();
         let end = trimmed.find(|c: char| !c.is_ascii_digit()).unwrap_or(trimmed.len());
         let (digits, unit) = trimmed.split_at_checked(end).ok_or_else(wrong)?;

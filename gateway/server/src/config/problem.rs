@@ -28,11 +28,21 @@ pub struct Problems {
     found: Vec<Problem>,
     /// How many of `found` are about the form of the text, not its meaning.
     structural: usize,
+    /// What the environment gave, and the variable it came from.
+    hidden: Vec<(String, String)>,
 }
 
 impl Problems {
     pub fn of(file: impl Into<String>) -> Self {
-        Self { file: file.into(), found: Vec::new(), structural: 0 }
+        Self { file: file.into(), found: Vec::new(), structural: 0, hidden: Vec::new() }
+    }
+
+    /// From here on the value is told as `${NAME}`: a secret in the wrong place must not end up in a log.
+    pub fn hide(&mut self, name: &str, value: &str) {
+        // Anything shorter is no secret, and would be found inside ordinary words.
+        if value.len() >= 4 {
+            self.hidden.push((value.to_owned(), format!("${{{name}}}")));
+        }
     }
 
     /// A value that is there but cannot be read. Later checks of the same place are not worth telling.
@@ -67,6 +77,7 @@ impl Problems {
     }
 
     fn problem(&self, path: String, what: String) -> Problem {
+        let what = self.hidden.iter().fold(what, |what, (value, name)| what.replace(value, name));
         Problem { file: self.file.clone(), path, what }
     }
 }

@@ -13,7 +13,9 @@ use tracing_subscriber::EnvFilter;
 use super::numbers::{Count, Size};
 use super::problem::Problems;
 use super::sound_upstreams::{separator, upstreams};
-use super::written::{WrittenAudit, WrittenConfig, WrittenIdentity, WrittenLimits, WrittenListen, WrittenLog, WrittenTls};
+use super::written::{
+    WrittenAudit, WrittenConfig, WrittenIdentity, WrittenLimits, WrittenListen, WrittenLog, WrittenTls,
+};
 use super::{Audit, Config, Identity, Limits, Listen, Log, Oidc, Secret, Tls};
 
 const STORE: &str = "sqlite://data/portreeve.db";
@@ -55,7 +57,9 @@ fn listen(written: WrittenListen, base: &Path, problems: &mut Problems) -> Liste
     }
     for (place, origin) in written.origins.iter().enumerate() {
         if !is_origin(origin) {
-            let what = format!("`{origin}` is not an origin: expected `https://host` or `https://host:port`, nothing after it");
+            let what = format!(
+                "`{origin}` is not an origin: expected `https://host` or `https://host:port`, nothing after it"
+            );
             problems.say(format!("listen.origins[{place}]"), what);
         }
     }
@@ -137,7 +141,8 @@ fn identity(written: WrittenIdentity, mcp: SocketAddr, problems: &mut Problems) 
         let issuer: Option<http::Uri> = oidc.issuer.parse().ok();
         let secure = |uri: &http::Uri| uri.scheme_str() == Some("https") || uri.host().is_some_and(is_loopback);
         if !issuer.is_some_and(|uri| uri.host().is_some() && secure(&uri)) {
-            problems.say(format!("identity.oidc[{place}].issuer"), format!("`{}` is not an `https://` URL", oidc.issuer));
+            problems
+                .say(format!("identity.oidc[{place}].issuer"), format!("`{}` is not an `https://` URL", oidc.issuer));
         }
         if oidc.audience.is_empty() {
             problems.say(format!("identity.oidc[{place}].audience"), "must not be empty");
@@ -169,7 +174,13 @@ fn limits(written: &WrittenLimits, problems: &mut Problems) -> Limits {
     let bytes = |value: Option<Size>, key: &str, usual: u64, most: u64, problems: &mut Problems| {
         within(value.map(|size| size.0), key, usual, 1024..=most, problems) as usize
     };
-    let per_minute = within(written.agent_per_minute.map(|count| count.0), "agent_per_minute", 100, 0..=u64::from(u32::MAX), problems);
+    let per_minute = within(
+        written.agent_per_minute.map(|count| count.0),
+        "agent_per_minute",
+        100,
+        0..=u64::from(u32::MAX),
+        problems,
+    );
     Limits {
         body_bytes: bytes(written.body_bytes, "body_bytes", 4 << 20, 1 << 30, problems),
         header_bytes: bytes(written.header_bytes, "header_bytes", 10 << 10, 1 << 20, problems),
@@ -181,7 +192,13 @@ fn limits(written: &WrittenLimits, problems: &mut Problems) -> Limits {
     }
 }
 
-fn within(value: Option<u64>, key: &str, usual: u64, range: std::ops::RangeInclusive<u64>, problems: &mut Problems) -> u64 {
+fn within(
+    value: Option<u64>,
+    key: &str,
+    usual: u64,
+    range: std::ops::RangeInclusive<u64>,
+    problems: &mut Problems,
+) -> u64 {
     let value = value.unwrap_or(usual);
     if range.contains(&value) {
         return value;
@@ -195,7 +212,9 @@ fn log(written: WrittenLog, problems: &mut Problems) -> Log {
     let plain = ["off", "error", "warn", "info", "debug", "trace"].contains(&level.as_str());
     // A lone word that is no level would be taken for the name of a module, and silence everything else.
     if !plain && (!level.contains('=') || EnvFilter::try_new(&level).is_err()) {
-        let what = format!("`{level}` is not a level: expected error, warn, info, debug, trace, or a list such as `info,portreeve=debug`");
+        let what = format!(
+            "`{level}` is not a level: expected error, warn, info, debug, trace, or a list such as `info,portreeve=debug`"
+        );
         problems.say("log.level", what);
     }
     Log { level, json: written.json.unwrap_or(false) }

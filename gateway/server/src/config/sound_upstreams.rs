@@ -154,8 +154,15 @@ fn check_url(url: &str, path: &str, problems: &mut Problems) {
 fn headers(written: BTreeMap<String, String>, path: &str, problems: &mut Problems) -> BTreeMap<String, Secret> {
     // Set by the gateway for each request, or meaningless once a message is written anew.
     const OURS: [&str; 9] = [
-        "host", "content-length", "content-type", "accept", "connection", "transfer-encoding", "mcp-session-id",
-        "mcp-protocol-version", "te",
+        "host",
+        "content-length",
+        "content-type",
+        "accept",
+        "connection",
+        "transfer-encoding",
+        "mcp-session-id",
+        "mcp-protocol-version",
+        "te",
     ];
     let mut sound = BTreeMap::new();
     for (name, value) in written {

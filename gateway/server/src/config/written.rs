@@ -168,11 +168,6 @@ pub struct WrittenLog {
     pub json: Option<bool>,
 }
 
-/// The JSON Schema of the file, for editors and for `config/portreeve.schema.json`.
-pub fn schema() -> schemars::Schema {
-    schemars::schema_for!(WrittenConfig)
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -184,7 +179,7 @@ mod tests {
     #[test]
     fn the_schema_in_the_repository_is_up_to_date() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/portreeve.schema.json");
-        let generated = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
+        let generated = serde_json::to_string_pretty(&schemars::schema_for!(WrittenConfig)).unwrap() + "\n";
         if std::env::var_os("PORTREEVE_WRITE_SCHEMA").is_some() {
             std::fs::write(&file, &generated).unwrap();
         }

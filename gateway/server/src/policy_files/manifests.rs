@@ -104,7 +104,10 @@ fn check_manifest(manifest: &ToolManifest, namespace: &str, path: &str, problems
     }
     // Governance tools are not gated by mode: claimed by an upstream, the word would open its door to every agent.
     if manifest.domain == GOVERNANCE && !BUILT_IN.contains(&id.namespace()) {
-        problems.say(format!("{path}.domain"), format!("`{GOVERNANCE}` is for the built-in tools of {}", BUILT_IN.join(" and ")));
+        problems.say(
+            format!("{path}.domain"),
+            format!("`{GOVERNANCE}` is for the built-in tools of {}", BUILT_IN.join(" and ")),
+        );
     }
     for found in manifest.contradictions() {
         problems.say(format!("{path}.{}", found.field), found.what);

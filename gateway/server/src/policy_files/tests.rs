@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use gateway_core::{Autonomy, DecisionType, ToolName};
 use gateway_core::matrix::{Authorization, Matrix};
+use gateway_core::{Autonomy, DecisionType, ToolName};
 
 use super::*;
 
@@ -32,7 +32,10 @@ fn problems_of(files: &[(&str, &str)]) -> Vec<String> {
     let dir = directory(files);
     let found = load_policies(Some(dir.path())).err().unwrap_or_default();
     let root = dir.path().display().to_string();
-    found.iter().map(|problem| problem.to_string().replace(&root, "").trim_start_matches(['/', ':', ' ']).to_owned()).collect()
+    found
+        .iter()
+        .map(|problem| problem.to_string().replace(&root, "").trim_start_matches(['/', ':', ' ']).to_owned())
+        .collect()
 }
 
 fn tool(name: &str) -> ToolName {
@@ -83,7 +86,10 @@ fn an_operators_directory_keeps_the_built_in_tools_unless_it_has_its_own() {
 fn faulty_manifests_are_refused_with_every_reason() {
     let start = "manifests:\n  - { id: notes/ok, domain: n, risk_level: READ_ONLY, side_effects: false, allowed_modes: [SHADOW] }\n";
     for (entry, expected) in [
-        ("{ id: notes/a, domain: n, risk_level: READ_ONLY, side_effects: false }", "manifests[1].allowed_modes: is missing"),
+        (
+            "{ id: notes/a, domain: n, risk_level: READ_ONLY, side_effects: false }",
+            "manifests[1].allowed_modes: is missing",
+        ),
         (
             "{ id: notes/a, domain: n, risk_level: READ, side_effects: false, allowed_modes: [SHADOW] }",
             "manifests[1].risk_level: unknown variant `READ`, expected one of `READ_ONLY`, `PROPOSE_ONLY`, `LOW_WRITE`, `HIGH_WRITE`",
@@ -146,7 +152,10 @@ fn handling_may_only_raise_and_only_known_tools() {
                 "handling.n/a.sql.allowed_tables[0]: must not be empty",
             ],
         ),
-        ("  n/a: { clasification: 1 }", vec!["handling.n/a.clasification: unknown key; did you mean `classification`?"]),
+        (
+            "  n/a: { clasification: 1 }",
+            vec!["handling.n/a.clasification: unknown key; did you mean `classification`?"],
+        ),
     ] {
         let told = problems_of(&[("manifests/n.yaml", &format!("{tool}{handling}\n"))]);
         let expected: Vec<_> = expected.iter().map(|what| format!("manifests/n.yaml: {what}")).collect();
@@ -160,8 +169,14 @@ fn matrix_and_chain_are_checked() {
     let matrix = |a5: &str| format!("matrix:\n  A1: {row}\n  A2: {row}\n  A3: {row}\n  A4: {row}\n  A5: {a5}\n");
     let lawless = "{ D1: authorized, D2: authorized, D3: authorized, D4: authorized }";
     let told = problems_of(&[("matrix.yaml", &matrix(lawless))]);
-    assert!(told.len() == 1 && told.iter().all(|told| told.starts_with("matrix.yaml: matrix.A5.D4: may not")), "{told:?}");
-    assert_eq!(problems_of(&[("matrix.yaml", &matrix("{ D1: authorized }"))]), ["matrix.yaml: matrix.A5.D2: is missing"]);
+    assert!(
+        told.len() == 1 && told.iter().all(|told| told.starts_with("matrix.yaml: matrix.A5.D4: may not")),
+        "{told:?}"
+    );
+    assert_eq!(
+        problems_of(&[("matrix.yaml", &matrix("{ D1: authorized }"))]),
+        ["matrix.yaml: matrix.A5.D2: is missing"]
+    );
     assert_eq!(
         problems_of(&[("chain.yaml", "plugins: { matrx: observe, manifest: maybe }")]),
         [
@@ -179,14 +194,27 @@ fn matrix_and_chain_are_checked() {
 #[test]
 fn files_that_nothing_would_read_are_told() {
     let told = problems_of(&[("matrx.yaml", ""), ("manifests/notes.yml", GOOD), ("manifests/README.md", "hello")]);
-    assert_eq!(told, ["nothing reads `matrx.yaml`; did you mean `matrix.yaml`?", "nothing reads `manifests/notes.yml`; call it `.yaml`"]);
+    assert_eq!(
+        told,
+        [
+            "nothing reads `matrx.yaml`; did you mean `matrix.yaml`?",
+            "nothing reads `manifests/notes.yml`; call it `.yaml`"
+        ]
+    );
     let missing = load_policies(Some(Path::new("/nowhere/policies"))).err().unwrap();
-    assert!(missing.iter().any(|problem| problem.to_string().starts_with("/nowhere/policies: cannot be read")), "{missing:?}");
+    assert!(
+        missing.iter().any(|problem| problem.to_string().starts_with("/nowhere/policies: cannot be read")),
+        "{missing:?}"
+    );
 }
 
 // One broken file refuses the whole directory, and the problems of every file are told together.
 #[test]
 fn all_files_are_heard() {
-    let told = problems_of(&[("chain.yaml", "plugin: {}"), ("manifests/a.yaml", "manifest: []"), ("manifests/b.yaml", "manifests: [")]);
+    let told = problems_of(&[
+        ("chain.yaml", "plugin: {}"),
+        ("manifests/a.yaml", "manifest: []"),
+        ("manifests/b.yaml", "manifests: ["),
+    ]);
     assert_eq!(told.len(), 3, "{told:?}");
 }

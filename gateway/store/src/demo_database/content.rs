@@ -38,28 +38,42 @@ const DEPARTMENTS: [&str; 5] = ["Finance", "Support", "Sales", "Operations", "En
 const ROLES: [&str; 4] = ["analyst", "manager", "lead", "administrator"];
 const AGENTS: [&str; 4] = ["billing-helper", "support-triage", "contract-reader", "data-analyst"];
 const TOPICS: [&str; 8] = [
-    "invoice dispute", "password reset", "quarterly report", "vendor comparison", "refund request", "contract renewal",
-    "stock forecast", "onboarding",
+    "invoice dispute",
+    "password reset",
+    "quarterly report",
+    "vendor comparison",
+    "refund request",
+    "contract renewal",
+    "stock forecast",
+    "onboarding",
 ];
 const STATUSES: [&str; 4] = ["resolved", "resolved", "open", "escalated"];
 const MEASURES: [(&str, &str, f64); 10] = [
-    ("revenue", "EUR", 250_000.0), ("cost", "EUR", 120_000.0), ("tickets closed", "count", 900.0),
-    ("response time", "minutes", 30.0), ("satisfaction", "score", 4.2), ("churn", "percent", 3.0),
-    ("headcount", "count", 24.0), ("uptime", "percent", 99.9), ("backlog", "count", 60.0), ("conversion", "percent", 12.5),
+    ("revenue", "EUR", 250_000.0),
+    ("cost", "EUR", 120_000.0),
+    ("tickets closed", "count", 900.0),
+    ("response time", "minutes", 30.0),
+    ("satisfaction", "score", 4.2),
+    ("churn", "percent", 3.0),
+    ("headcount", "count", 24.0),
+    ("uptime", "percent", 99.9),
+    ("backlog", "count", 60.0),
+    ("conversion", "percent", 12.5),
 ];
 const REGIONS: [&str; 4] = ["north", "south", "east", "west"];
 
 /// Writes the database anew, with its folder.
 pub async fn create_demo_database(path: &Path) -> Result<(), StoreError> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| StoreError::Invalid(format!("the folder `{}` cannot be made: {error}", folder.display())))?;
+        std::fs::create_dir_all(folder).map_err(|error| {
+            StoreError::Invalid(format!("the folder `{}` cannot be made: {error}", folder.display()))
+        })?;
     }
-    let options = SqliteConnectOptions::new().filename(path).create_if_missing(true).journal_mode(SqliteJournalMode::Delete);
-    let mut connection = options
-        .connect()
-        .await
-        .map_err(|error| StoreError::Invalid(format!("the demo database `{}` cannot be made: {error}", path.display())))?;
+    let options =
+        SqliteConnectOptions::new().filename(path).create_if_missing(true).journal_mode(SqliteJournalMode::Delete);
+    let mut connection = options.connect().await.map_err(|error| {
+        StoreError::Invalid(format!("the demo database `{}` cannot be made: {error}", path.display()))
+    })?;
     fill(&mut connection).await.map_err(unavailable)?;
     connection.close().await.map_err(unavailable)
 }
@@ -98,7 +112,8 @@ async fn fill(connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
             .await?;
     }
     for id in 1..=50_usize {
-        let (measure, unit, target) = MEASURES.get((id - 1) % MEASURES.len()).copied().unwrap_or(("revenue", "EUR", 1.0));
+        let (measure, unit, target) =
+            MEASURES.get((id - 1) % MEASURES.len()).copied().unwrap_or(("revenue", "EUR", 1.0));
         let department = pick(&DEPARTMENTS, (id - 1) / MEASURES.len());
         sqlx::query("INSERT INTO kpi_metrics VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
             .bind(id as i64)
@@ -112,7 +127,8 @@ async fn fill(connection: &mut SqliteConnection) -> Result<(), sqlx::Error> {
     }
     for id in 1..=200_i64 {
         let metric = (id - 1) % 50;
-        let target = MEASURES.get(usize::try_from(metric).unwrap_or(0) % MEASURES.len()).map_or(1.0, |measure| measure.2);
+        let target =
+            MEASURES.get(usize::try_from(metric).unwrap_or(0) % MEASURES.len()).map_or(1.0, |measure| measure.2);
         let value = (target * (80 + dice.below(41)) as f64).round() / 100.0;
         sqlx::query("INSERT INTO kpi_data VALUES (?1, ?2, ?3, ?4, ?5)")
             .bind(id)

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use gateway_core::outcome::AuditRow;
 use gateway_core::ports::Receipt;
-use gateway_core::trace::{Head, TraceDraft, written_time};
+use gateway_core::trace::{Head, Placed, TraceDraft, written_time};
 use gateway_core::{TenantId, ToolName, TraceId};
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
-use crate::batch::{Chains, SEEN, json_text, registered, row_id};
+use crate::batch::{Chains, KnownTools, SEEN, json_text, registered, row_id};
 use crate::failure::Failure;
 
 /// Rows for chains that begin now, in the order of all locks.
@@ -17,7 +17,8 @@ pub(super) async fn make_heads(connection: &mut PgConnection, fresh: &[(String, 
     if fresh.is_empty() {
         return Ok(());
     }
-    let (keys, agents): (Vec<&str>, Vec<&str>) = fresh.iter().map(|(key, agent)| (key.as_str(), agent.as_str())).unzip();
+    let (keys, agents): (Vec<&str>, Vec<&str>) =
+        fresh.iter().map(|(key, agent)| (key.as_str(), agent.as_str())).unzip();
     sqlx::query(
         "INSERT INTO chain_heads (organization_key, agent_id, seq)
          SELECT key, agent, 0 FROM unnest($1::text[], $2::text[]) AS fresh (key, agent) ORDER BY key, agent
@@ -74,12 +75,16 @@ pub(super) async fn move_heads(connection: &mut PgConnection, chains: &Chains<'_
     Ok(())
 }
 
-pub(super) async fn stored(connection: &mut PgConnection, traces: &[&TraceDraft]) -> Result<HashMap<TraceId, Receipt>, Failure> {
+pub(super) async fn stored(
+    connection: &mut PgConnection,
+    traces: &[&TraceDraft],
+) -> Result<HashMap<TraceId, Receipt>, Failure> {
     let ids: Vec<_> = traces.iter().map(|draft| draft.trace_id.as_str()).collect();
-    let rows = sqlx::query("SELECT trace_id, seq, previous_hash, event_hash FROM agent_traces WHERE trace_id = ANY($1)")
-        .bind(ids)
-        .fetch_all(connection)
-        .await?;
+    let rows =
+        sqlx::query("SELECT trace_id, seq, previous_hash, event_hash FROM agent_traces WHERE trace_id = ANY($1)")
+            .bind(ids)
+            .fetch_all(connection)
+            .await?;
     let mut receipts = HashMap::with_capacity(rows.len());
     for row in rows {
         let trace_id = TraceId::from_stored(row.try_get::<&str, _>(0)?);
@@ -95,7 +100,11 @@ pub(super) async fn stored(connection: &mut PgConnection, traces: &[&TraceDraft]
 }
 
 /// An operator's row of any version serves; only without one is a bare row made.
-pub(super) async fn register(connection: &mut PgConnection, tenant: TenantId, tool: &ToolName) -> Result<Uuid, Failure> {
+pub(super) async fn register(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    tool: &ToolName,
+) -> Result<Uuid, Failure> {
     sqlx::query(
         "INSERT INTO tool_registry (tenant_id, name, version, schema) SELECT $1, $2, $3, '{}'
          WHERE NOT EXISTS (SELECT 1 FROM tool_registry WHERE tenant_id = $1 AND name = $2) ON CONFLICT DO NOTHING",
@@ -117,11 +126,14 @@ pub(super) async fn register(connection: &mut PgConnection, tenant: TenantId, to
     Ok(id)
 }
 
-pub(super) async fn insert_traces(connection: &mut PgConnection, traces: &[(&TraceDraft, Receipt)]) -> Result<(), Failure> {
+pub(super) async fn insert_traces(
+    connection: &mut PgConnection,
+    traces: &[(&TraceDraft, Placed)],
+) -> Result<(), Failure> {
     /// One column of all traces.
     macro_rules! column {
-        (|$draft:ident, $receipt:ident| $value:expr) => {
-            traces.iter().map(|($draft, $receipt)| $value).collect::<Vec<_>>()
+        (|_, $placed:ident| $value:expr) => {
+            traces.iter().map(|(_, $placed)| $value).collect::<Vec<_>>()
         };
         (|$draft:ident| $value:expr) => {
             traces.iter().map(|($draft, _)| $value).collect::<Vec<_>>()
@@ -143,15 +155,15 @@ pub(super) async fn insert_traces(connection: &mut PgConnection, traces: &[(&Tra
     .bind(column!(|draft| draft.classification.map(|part| part.decision_type.as_str())))
     .bind(column!(|draft| draft.classification.map(|part| part.risk.as_str())))
     .bind(column!(|draft| draft.classification.map(|part| part.reversibility.as_str())))
-    .bind(column!(|draft| draft.classification.map(|part| part.code())))
+    .bind(column!(|_, placed| placed.code.as_deref()))
     .bind(column!(|draft| draft.description.as_deref()))
     .bind(column!(|draft| draft.reasoning.as_deref()))
-    .bind(column!(|draft| json_text(&draft.authorization)))
-    .bind(column!(|draft| json_text(&draft.context)))
-    .bind(column!(|_draft, receipt| receipt.previous_hash.as_deref()))
-    .bind(column!(|_draft, receipt| receipt.event_hash.as_str()))
-    .bind(column!(|draft| written_time(draft.timestamp)))
-    .bind(column!(|_draft, receipt| receipt.seq))
+    .bind(column!(|_, placed| placed.authorization.as_deref()))
+    .bind(column!(|_, placed| placed.context.as_deref()))
+    .bind(column!(|_, placed| placed.previous_hash.as_deref()))
+    .bind(column!(|_, placed| placed.event_hash.as_str()))
+    .bind(column!(|_, placed| placed.timestamp.as_str()))
+    .bind(column!(|_, placed| placed.seq))
     .execute(connection)
     .await?;
     Ok(())
@@ -160,7 +172,7 @@ pub(super) async fn insert_traces(connection: &mut PgConnection, traces: &[(&Tra
 pub(super) async fn insert_rows(
     connection: &mut PgConnection,
     rows: &[&AuditRow],
-    tools: &HashMap<(TenantId, &ToolName), Uuid>,
+    tools: &KnownTools<'_>,
 ) -> Result<(), Failure> {
     if rows.is_empty() {
         return Ok(());

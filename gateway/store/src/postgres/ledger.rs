@@ -99,7 +99,13 @@ impl Ledger for PostgresLedger {
         Ok(Head { seq: row.try_get(0).map_err(unreadable)?, event_hash: row.try_get(1).map_err(unreadable)? })
     }
 
-    async fn traces(&self, tenant: Option<TenantId>, agent: &AgentId, after: i64, limit: i64) -> Result<Vec<Trace>, LedgerError> {
+    async fn traces(
+        &self,
+        tenant: Option<TenantId>,
+        agent: &AgentId,
+        after: i64,
+        limit: i64,
+    ) -> Result<Vec<Trace>, LedgerError> {
         let rows = sqlx::query(
             "SELECT seq, trace_id, agent_id, event_type, decision_type, risk_level, reversibility, classification_code,
                     description, reasoning, \"authorization\", context, previous_hash, event_hash,

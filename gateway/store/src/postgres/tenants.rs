@@ -1,15 +1,15 @@
 //! Tenants, agents and keys in Postgres.
 
 use async_trait::async_trait;
-use gateway_core::ports::{AgentRecord, AgentStatus, KeyOwner, NewAgent, StoredKey, StoreError, Tenant, TenantStore};
-use gateway_core::{AgentId, BoxError, TenantId};
-use sqlx::Row;
-use sqlx::postgres::{PgConnection, PgPool, PgRow};
+use gateway_core::ports::{AgentRecord, AgentStatus, KeyOwner, NewAgent, StoreError, StoredKey, Tenant, TenantStore};
+use gateway_core::{AgentId, TenantId};
+use sqlx::postgres::{PgConnection, PgPool};
 use sqlx::types::Json;
 use uuid::Uuid;
 
+use super::rows::{agent_owner, agent_row, key, tenant, tenant_owner};
 use crate::failure::{not_added, unavailable};
-use crate::records::{AgentRow, agent_key, status_text, tenant_key, type_texts};
+use crate::records::{AgentRow, status_text, type_texts};
 
 pub(crate) struct PostgresTenants(pub PgPool);
 
@@ -34,8 +34,13 @@ macro_rules! agent_columns {
 macro_rules! key_columns {
     () => {
         concat!(
-            "k.id, k.key_prefix, ", time!("k.created_at"), " AS created_at, ",
-            time!("k.last_used_at"), " AS last_used_at, ", time!("k.revoked_at"), " AS revoked_at"
+            "k.id, k.key_prefix, ",
+            time!("k.created_at"),
+            " AS created_at, ",
+            time!("k.last_used_at"),
+            " AS last_used_at, ",
+            time!("k.revoked_at"),
+            " AS revoked_at"
         )
     };
 }
@@ -43,37 +48,50 @@ macro_rules! key_columns {
 #[async_trait]
 impl TenantStore for PostgresTenants {
     async fn add_tenant(&self, name: &str) -> Result<Tenant, StoreError> {
-        let row = sqlx::query(concat!("INSERT INTO tenants (name) VALUES ($1) RETURNING id, name, ", time!("created_at"), " AS created_at"))
-            .bind(name)
-            .fetch_one(&self.0)
-            .await
-            .map_err(|error| not_added(error, || format!("tenant `{name}`")))?;
+        let row = sqlx::query(concat!(
+            "INSERT INTO tenants (name) VALUES ($1) RETURNING id, name, ",
+            time!("created_at"),
+            " AS created_at"
+        ))
+        .bind(name)
+        .fetch_one(&self.0)
+        .await
+        .map_err(|error| not_added(error, || format!("tenant `{name}`")))?;
         tenant(&row).map_err(unavailable)
     }
 
     async fn tenants(&self) -> Result<Vec<Tenant>, StoreError> {
-        let rows = sqlx::query(concat!("SELECT id, name, ", time!("created_at"), " AS created_at FROM tenants ORDER BY name"))
-            .fetch_all(&self.0)
-            .await
-            .map_err(unavailable)?;
+        let rows =
+            sqlx::query(concat!("SELECT id, name, ", time!("created_at"), " AS created_at FROM tenants ORDER BY name"))
+                .fetch_all(&self.0)
+                .await
+                .map_err(unavailable)?;
         rows.iter().map(tenant).collect::<Result<_, _>>().map_err(unavailable)
     }
 
     async fn tenant(&self, name_or_id: &str) -> Result<Tenant, StoreError> {
         let row = sqlx::query(concat!(
-            "SELECT id, name, ", time!("created_at"), " AS created_at FROM tenants \
+            "SELECT id, name, ",
+            time!("created_at"),
+            " AS created_at FROM tenants \
              WHERE name = $1 OR id = $2 ORDER BY id = $2 DESC NULLS LAST LIMIT 1"
         ))
-            .bind(name_or_id)
-            .bind(Uuid::try_parse(name_or_id).ok())
-            .fetch_optional(&self.0)
-            .await
-            .map_err(unavailable)?
-            .ok_or_else(|| StoreError::NotFound(format!("tenant `{name_or_id}`")))?;
+        .bind(name_or_id)
+        .bind(Uuid::try_parse(name_or_id).ok())
+        .fetch_optional(&self.0)
+        .await
+        .map_err(unavailable)?
+        .ok_or_else(|| StoreError::NotFound(format!("tenant `{name_or_id}`")))?;
         tenant(&row).map_err(unavailable)
     }
 
-    async fn add_tenant_key(&self, tenant: TenantId, name: &str, key_hash: &str, scopes: &[String]) -> Result<Uuid, StoreError> {
+    async fn add_tenant_key(
+        &self,
+        tenant: TenantId,
+        name: &str,
+        key_hash: &str,
+        scopes: &[String],
+    ) -> Result<Uuid, StoreError> {
         let id = Uuid::now_v7();
         sqlx::query("INSERT INTO api_keys (id, tenant_id, name, key_hash, scopes) VALUES ($1, $2, $3, $4, $5)")
             .bind(id)
@@ -87,7 +105,13 @@ impl TenantStore for PostgresTenants {
         Ok(id)
     }
 
-    async fn add_agent(&self, tenant: TenantId, agent: &NewAgent, key_hash: &str, key_prefix: &str) -> Result<AgentRecord, StoreError> {
+    async fn add_agent(
+        &self,
+        tenant: TenantId,
+        agent: &NewAgent,
+        key_hash: &str,
+        key_prefix: &str,
+    ) -> Result<AgentRecord, StoreError> {
         let added = |error| not_added(error, || format!("agent `{}`", agent.agent_id));
         let mut transaction = self.0.begin().await.map_err(unavailable)?;
         let row = sqlx::query(concat!(
@@ -115,28 +139,36 @@ impl TenantStore for PostgresTenants {
     }
 
     async fn agents(&self, tenant: TenantId) -> Result<Vec<AgentRecord>, StoreError> {
-        let rows = sqlx::query(concat!("SELECT ", agent_columns!(), " FROM agent_registry a WHERE a.organization_id = $1 ORDER BY a.agent_id"))
-            .bind(tenant.0)
-            .fetch_all(&self.0)
-            .await
-            .map_err(unavailable)?;
+        let rows = sqlx::query(concat!(
+            "SELECT ",
+            agent_columns!(),
+            " FROM agent_registry a WHERE a.organization_id = $1 ORDER BY a.agent_id"
+        ))
+        .bind(tenant.0)
+        .fetch_all(&self.0)
+        .await
+        .map_err(unavailable)?;
         rows.iter().map(|row| agent_row(row)?.record()).collect::<Result<_, _>>().map_err(unavailable)
     }
 
     async fn agent(&self, tenant: TenantId, agent: &AgentId) -> Result<AgentRecord, StoreError> {
-        let row = sqlx::query(concat!("SELECT ", agent_columns!(), " FROM agent_registry a WHERE a.organization_id = $1 AND a.agent_id = $2"))
-            .bind(tenant.0)
-            .bind(agent.as_str())
-            .fetch_optional(&self.0)
-            .await
-            .map_err(unavailable)?
-            .ok_or_else(|| StoreError::NotFound(format!("agent `{agent}`")))?;
+        let row = sqlx::query(concat!(
+            "SELECT ",
+            agent_columns!(),
+            " FROM agent_registry a WHERE a.organization_id = $1 AND a.agent_id = $2"
+        ))
+        .bind(tenant.0)
+        .bind(agent.as_str())
+        .fetch_optional(&self.0)
+        .await
+        .map_err(unavailable)?
+        .ok_or_else(|| StoreError::NotFound(format!("agent `{agent}`")))?;
         agent_row(&row).and_then(AgentRow::record).map_err(unavailable)
     }
 
     async fn set_agent_status(&self, tenant: TenantId, agent: &AgentId, status: AgentStatus) -> Result<(), StoreError> {
         let done = sqlx::query(
-            "UPDATE agent_registry SET status = $3, updated_at = now() WHERE organization_id = $1 AND agent_id = $2"
+            "UPDATE agent_registry SET status = $3, updated_at = now() WHERE organization_id = $1 AND agent_id = $2",
         )
         .bind(tenant.0)
         .bind(agent.as_str())
@@ -150,7 +182,13 @@ impl TenantStore for PostgresTenants {
         }
     }
 
-    async fn add_key(&self, tenant: TenantId, agent: &AgentId, key_hash: &str, key_prefix: &str) -> Result<Uuid, StoreError> {
+    async fn add_key(
+        &self,
+        tenant: TenantId,
+        agent: &AgentId,
+        key_hash: &str,
+        key_prefix: &str,
+    ) -> Result<Uuid, StoreError> {
         let owner = self.agent(tenant, agent).await?;
         let mut connection = self.0.acquire().await.map_err(unavailable)?;
         insert_key(&mut connection, owner.id, key_hash, key_prefix).await
@@ -159,7 +197,9 @@ impl TenantStore for PostgresTenants {
     async fn keys(&self, tenant: TenantId, agent: &AgentId) -> Result<Vec<StoredKey>, StoreError> {
         let owner = self.agent(tenant, agent).await?;
         let rows = sqlx::query(concat!(
-            "SELECT ", key_columns!(), " FROM agent_api_keys k WHERE k.agent_registry_id = $1 ORDER BY k.created_at, k.id",
+            "SELECT ",
+            key_columns!(),
+            " FROM agent_api_keys k WHERE k.agent_registry_id = $1 ORDER BY k.created_at, k.id",
         ))
         .bind(owner.id)
         .fetch_all(&self.0)
@@ -181,11 +221,12 @@ impl TenantStore for PostgresTenants {
     }
 
     async fn revoke_key(&self, key: Uuid) -> Result<(), StoreError> {
-        let agent_keys = sqlx::query("UPDATE agent_api_keys SET revoked_at = COALESCE(revoked_at, now()) WHERE id = $1")
-            .bind(key)
-            .execute(&self.0)
-            .await
-            .map_err(unavailable)?;
+        let agent_keys =
+            sqlx::query("UPDATE agent_api_keys SET revoked_at = COALESCE(revoked_at, now()) WHERE id = $1")
+                .bind(key)
+                .execute(&self.0)
+                .await
+                .map_err(unavailable)?;
         let tenant_keys = sqlx::query("UPDATE api_keys SET is_active = false WHERE id = $1")
             .bind(key)
             .execute(&self.0)
@@ -199,7 +240,9 @@ impl TenantStore for PostgresTenants {
 
     async fn key_owner(&self, key_hash: &str) -> Result<Option<KeyOwner>, StoreError> {
         let agent = sqlx::query(concat!(
-            "SELECT ", agent_columns!(), ", k.id AS key_id, k.key_hash, k.revoked_at IS NOT NULL AS revoked \
+            "SELECT ",
+            agent_columns!(),
+            ", k.id AS key_id, k.key_hash, k.revoked_at IS NOT NULL AS revoked \
              FROM agent_api_keys k JOIN agent_registry a ON a.id = k.agent_registry_id WHERE k.key_hash = $1"
         ))
         .bind(key_hash)
@@ -234,11 +277,12 @@ impl TenantStore for PostgresTenants {
     }
 
     async fn find_agent_anywhere(&self, agent: &AgentId) -> Result<AgentRecord, StoreError> {
-        let rows = sqlx::query(concat!("SELECT ", agent_columns!(), " FROM agent_registry a WHERE a.agent_id = $1 LIMIT 2"))
-            .bind(agent.as_str())
-            .fetch_all(&self.0)
-            .await
-            .map_err(unavailable)?;
+        let rows =
+            sqlx::query(concat!("SELECT ", agent_columns!(), " FROM agent_registry a WHERE a.agent_id = $1 LIMIT 2"))
+                .bind(agent.as_str())
+                .fetch_all(&self.0)
+                .await
+                .map_err(unavailable)?;
         match rows.as_slice() {
             [] => Err(StoreError::NotFound(format!("agent `{agent}`"))),
             [row] => agent_row(row).and_then(AgentRow::record).map_err(unavailable),
@@ -247,7 +291,12 @@ impl TenantStore for PostgresTenants {
     }
 }
 
-async fn insert_key(connection: &mut PgConnection, agent: Uuid, key_hash: &str, key_prefix: &str) -> Result<Uuid, StoreError> {
+async fn insert_key(
+    connection: &mut PgConnection,
+    agent: Uuid,
+    key_hash: &str,
+    key_prefix: &str,
+) -> Result<Uuid, StoreError> {
     let id = Uuid::now_v7();
     sqlx::query("INSERT INTO agent_api_keys (id, agent_registry_id, key_hash, key_prefix) VALUES ($1, $2, $3, $4)")
         .bind(id)
@@ -258,46 +307,4 @@ async fn insert_key(connection: &mut PgConnection, agent: Uuid, key_hash: &str, 
         .await
         .map_err(|error| not_added(error, || "this key".into()))?;
     Ok(id)
-}
-
-fn tenant(row: &PgRow) -> Result<Tenant, BoxError> {
-    let created_at: Option<String> = row.try_get("created_at")?;
-    Ok(Tenant { id: TenantId(row.try_get("id")?), name: row.try_get("name")?, created_at: created_at.unwrap_or_default() })
-}
-
-fn agent_row(row: &PgRow) -> Result<AgentRow, BoxError> {
-    Ok(AgentRow {
-        id: row.try_get("id")?,
-        organization_id: row.try_get("organization_id")?,
-        agent_id: row.try_get("agent_id")?,
-        name: row.try_get("name")?,
-        description: row.try_get("description")?,
-        autonomy_level: row.try_get("autonomy_level")?,
-        allowed_types: row.try_get::<Option<Vec<String>>, _>("allowed_types")?.unwrap_or_default(),
-        max_risk: row.try_get("max_risk")?,
-        owner_name: row.try_get("owner_name")?,
-        owner_email: row.try_get("owner_email")?,
-        status: row.try_get("status")?,
-        created_at: row.try_get("created_at")?,
-    })
-}
-
-fn agent_owner(row: &PgRow) -> Result<KeyOwner, BoxError> {
-    agent_key(row.try_get("key_id")?, row.try_get("key_hash")?, row.try_get("revoked")?, agent_row(row)?)
-}
-
-fn tenant_owner(row: &PgRow) -> Result<KeyOwner, BoxError> {
-    let scopes = row.try_get::<Option<Json<Vec<String>>>, _>("scopes")?.map(|json| json.0).unwrap_or_default();
-    let active = row.try_get::<Option<bool>, _>("is_active")?.unwrap_or(false);
-    tenant_key(row.try_get("id")?, row.try_get("key_hash")?, row.try_get("tenant_id")?, scopes, active)
-}
-
-fn key(row: &PgRow) -> Result<StoredKey, BoxError> {
-    Ok(StoredKey {
-        id: row.try_get("id")?,
-        prefix: row.try_get("key_prefix")?,
-        created_at: row.try_get::<Option<String>, _>("created_at")?.unwrap_or_default(),
-        last_used_at: row.try_get("last_used_at")?,
-        revoked_at: row.try_get("revoked_at")?,
-    })
 }

@@ -6,13 +6,13 @@ use std::sync::{Arc, LazyLock};
 
 use gateway_core::outcome::AuditRow;
 use gateway_core::ports::Receipt;
-use gateway_core::trace::{Head, TraceDraft, written_time};
+use gateway_core::trace::{Head, Placed, TraceDraft, written_time};
 use gateway_core::{TenantId, ToolName, TraceId};
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments, AssertSqlSafe, Row, SqliteConnection};
 use uuid::Uuid;
 
-use crate::batch::{Chains, SEEN, json_text, registered, row_id};
+use crate::batch::{Chains, KnownTools, SEEN, json_text, registered, row_id};
 use crate::failure::Failure;
 
 pub(super) async fn read_heads(connection: &mut SqliteConnection, chains: &mut Chains<'_>) -> Result<(), Failure> {
@@ -32,8 +32,12 @@ pub(super) async fn read_heads(connection: &mut SqliteConnection, chains: &mut C
 }
 
 pub(super) async fn move_heads(connection: &mut SqliteConnection, chains: &Chains<'_>) -> Result<(), Failure> {
-    let moved: Vec<_> =
-        chains.keys.iter().zip(&chains.heads).map(|((key, agent), head)| (key, agent, head.seq, &head.event_hash)).collect();
+    let moved: Vec<_> = chains
+        .keys
+        .iter()
+        .zip(&chains.heads)
+        .map(|((key, agent), head)| (key, agent, head.seq, &head.event_hash))
+        .collect();
     let moved = serde_json::to_string(&moved).map_err(|error| Failure::Away(error.into()))?;
     sqlx::query(
         "INSERT INTO chain_heads (organization_key, agent_id, seq, event_hash)
@@ -46,7 +50,10 @@ pub(super) async fn move_heads(connection: &mut SqliteConnection, chains: &Chain
     Ok(())
 }
 
-pub(super) async fn stored(connection: &mut SqliteConnection, traces: &[&TraceDraft]) -> Result<HashMap<TraceId, Receipt>, Failure> {
+pub(super) async fn stored(
+    connection: &mut SqliteConnection,
+    traces: &[&TraceDraft],
+) -> Result<HashMap<TraceId, Receipt>, Failure> {
     let ids: Vec<_> = traces.iter().map(|draft| draft.trace_id.as_str()).collect();
     let ids = serde_json::to_string(&ids).map_err(|error| Failure::Away(error.into()))?;
     let rows = sqlx::query(
@@ -70,7 +77,11 @@ pub(super) async fn stored(connection: &mut SqliteConnection, traces: &[&TraceDr
 }
 
 /// An operator's row of any version serves; only without one is a bare row made.
-pub(super) async fn register(connection: &mut SqliteConnection, tenant: TenantId, tool: &ToolName) -> Result<Uuid, Failure> {
+pub(super) async fn register(
+    connection: &mut SqliteConnection,
+    tenant: TenantId,
+    tool: &ToolName,
+) -> Result<Uuid, Failure> {
     sqlx::query(
         "INSERT INTO tool_registry (id, tenant_id, name, version, schema) SELECT ?1, ?2, ?3, ?4, '{}'
          WHERE NOT EXISTS (SELECT 1 FROM tool_registry WHERE tenant_id = ?2 AND name = ?3)",
@@ -120,31 +131,37 @@ fn statement(head: &str, columns: usize, rows: usize, tail: &str) -> Arc<str> {
     text.into()
 }
 
-/// Cuts `items` into pieces for which a statement exists.
-fn chunks<'a, T>(mut items: &'a [T], statements: &'static [Arc<str>; 4]) -> Vec<(&'static Arc<str>, &'a [T])> {
+/// How many rows each statement takes, largest pieces first.
+fn chunks(mut rows: usize, statements: &'static [Arc<str>; 4]) -> Vec<(&'static Arc<str>, usize)> {
     let mut cut = Vec::new();
     for (size, statement) in CHUNKS.iter().zip(statements) {
-        while let Some((piece, rest)) = items.split_at_checked(*size) {
-            cut.push((statement, piece));
-            items = rest;
-        }
+        cut.extend(std::iter::repeat_n((statement, *size), rows / size));
+        rows %= size;
     }
     cut
 }
 
-pub(super) async fn insert_traces(connection: &mut SqliteConnection, traces: &[(&TraceDraft, Receipt)]) -> Result<(), Failure> {
-    for (statement, piece) in chunks(traces, &INSERT_TRACES) {
+pub(super) async fn insert_traces(
+    connection: &mut SqliteConnection,
+    traces: Vec<(&TraceDraft, Placed)>,
+) -> Result<(), Failure> {
+    let mut rest = traces.into_iter();
+    for (statement, size) in chunks(rest.len(), &INSERT_TRACES) {
         let mut arguments = SqliteArguments::default();
-        arguments.reserve(piece.len() * 17, 0);
-        for (draft, receipt) in piece {
-            bind_trace(&mut arguments, draft, receipt).map_err(sqlx::Error::Encode)?;
+        arguments.reserve(size * 17, 0);
+        for (draft, placed) in rest.by_ref().take(size) {
+            bind_trace(&mut arguments, draft, placed).map_err(sqlx::Error::Encode)?;
         }
         sqlx::query_with(AssertSqlSafe(Arc::clone(statement)), arguments).execute(&mut *connection).await?;
     }
     Ok(())
 }
 
-fn bind_trace(arguments: &mut SqliteArguments, draft: &TraceDraft, receipt: &Receipt) -> Result<(), sqlx::error::BoxDynError> {
+fn bind_trace(
+    arguments: &mut SqliteArguments,
+    draft: &TraceDraft,
+    placed: Placed,
+) -> Result<(), sqlx::error::BoxDynError> {
     let part = draft.classification;
     arguments.add(row_id(&draft.trace_id).to_string())?;
     arguments.add(draft.tenant.map(|tenant| tenant.0.to_string()))?;
@@ -154,26 +171,27 @@ fn bind_trace(arguments: &mut SqliteArguments, draft: &TraceDraft, receipt: &Rec
     arguments.add(part.map(|part| part.decision_type.as_str()))?;
     arguments.add(part.map(|part| part.risk.as_str()))?;
     arguments.add(part.map(|part| part.reversibility.as_str()))?;
-    arguments.add(part.map(|part| part.code()))?;
+    arguments.add(placed.code)?;
     arguments.add(draft.description.as_deref())?;
     arguments.add(draft.reasoning.as_deref())?;
-    arguments.add(json_text(&draft.authorization))?;
-    arguments.add(json_text(&draft.context))?;
-    arguments.add(receipt.previous_hash.as_deref())?;
-    arguments.add(receipt.event_hash.as_str())?;
-    arguments.add(written_time(draft.timestamp))?;
-    arguments.add(receipt.seq)
+    arguments.add(placed.authorization)?;
+    arguments.add(placed.context)?;
+    arguments.add(placed.previous_hash)?;
+    arguments.add(placed.event_hash)?;
+    arguments.add(placed.timestamp)?;
+    arguments.add(placed.seq)
 }
 
 pub(super) async fn insert_rows(
     connection: &mut SqliteConnection,
     rows: &[&AuditRow],
-    tools: &HashMap<(TenantId, &ToolName), Uuid>,
+    tools: &KnownTools<'_>,
 ) -> Result<(), Failure> {
-    for (statement, piece) in chunks(rows, &INSERT_ROWS) {
+    let mut rest = rows.iter();
+    for (statement, size) in chunks(rows.len(), &INSERT_ROWS) {
         let mut arguments = SqliteArguments::default();
-        arguments.reserve(piece.len() * 10, 0);
-        for row in piece {
+        arguments.reserve(size * 10, 0);
+        for row in rest.by_ref().take(size) {
             let tool = registered(row).and_then(|key| tools.get(&key));
             bind_row(&mut arguments, row, tool).map_err(sqlx::Error::Encode)?;
         }
@@ -182,7 +200,11 @@ pub(super) async fn insert_rows(
     Ok(())
 }
 
-fn bind_row(arguments: &mut SqliteArguments, row: &AuditRow, tool: Option<&Uuid>) -> Result<(), sqlx::error::BoxDynError> {
+fn bind_row(
+    arguments: &mut SqliteArguments,
+    row: &AuditRow,
+    tool: Option<&Uuid>,
+) -> Result<(), sqlx::error::BoxDynError> {
     arguments.add(row.tenant.map(|tenant| tenant.0.to_string()))?;
     arguments.add(row.agent.as_str())?;
     arguments.add(tool.map(Uuid::to_string))?;

@@ -31,8 +31,8 @@ impl SqliteLedger {
             false => None,
         };
         let linked = chains.link(&batch.traces, stored)?;
-        insert_traces(&mut transaction, &linked.new).await?;
         if !linked.new.is_empty() {
+            insert_traces(&mut transaction, linked.new).await?;
             move_heads(&mut transaction, &chains).await?;
         }
         let (mut ids, unknown) = self.tools.sort(batch);
@@ -77,7 +77,13 @@ impl Ledger for SqliteLedger {
         Ok(Head { seq: row.try_get(0).map_err(unreadable)?, event_hash: row.try_get(1).map_err(unreadable)? })
     }
 
-    async fn traces(&self, tenant: Option<TenantId>, agent: &AgentId, after: i64, limit: i64) -> Result<Vec<Trace>, LedgerError> {
+    async fn traces(
+        &self,
+        tenant: Option<TenantId>,
+        agent: &AgentId,
+        after: i64,
+        limit: i64,
+    ) -> Result<Vec<Trace>, LedgerError> {
         let rows = sqlx::query(
             "SELECT seq, trace_id, agent_id, event_type, decision_type, risk_level, reversibility, classification_code,
                     description, reasoning, \"authorization\", context, previous_hash, event_hash, created_at

@@ -1,15 +1,15 @@
 //! Tenants, agents and keys in SQLite.
 
 use async_trait::async_trait;
-use gateway_core::ports::{AgentRecord, AgentStatus, KeyOwner, NewAgent, StoredKey, StoreError, Tenant, TenantStore};
-use gateway_core::{AgentId, BoxError, TenantId};
-use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use gateway_core::ports::{AgentRecord, AgentStatus, KeyOwner, NewAgent, StoreError, StoredKey, Tenant, TenantStore};
+use gateway_core::{AgentId, TenantId};
+use sqlx::sqlite::SqliteConnection;
 use uuid::Uuid;
 
 use super::SqlitePools;
+use super::rows::{agent_owner, agent_row, key, tenant, tenant_owner};
 use crate::failure::{not_added, unavailable};
-use crate::records::{AgentRow, agent_key, status_text, tenant_key, type_texts};
+use crate::records::{AgentRow, status_text, type_texts};
 
 pub(crate) struct SqliteTenants(pub SqlitePools);
 
@@ -47,17 +47,25 @@ impl TenantStore for SqliteTenants {
     }
 
     async fn tenant(&self, name_or_id: &str) -> Result<Tenant, StoreError> {
-        let row = sqlx::query("SELECT id, name, created_at FROM tenants WHERE name = ?1 OR id = ?2 ORDER BY id = ?2 DESC LIMIT 1")
-            .bind(name_or_id)
-            .bind(name_or_id.to_ascii_lowercase())
-            .fetch_optional(&self.0.readers)
-            .await
-            .map_err(unavailable)?
-            .ok_or_else(|| StoreError::NotFound(format!("tenant `{name_or_id}`")))?;
+        let row = sqlx::query(
+            "SELECT id, name, created_at FROM tenants WHERE name = ?1 OR id = ?2 ORDER BY id = ?2 DESC LIMIT 1",
+        )
+        .bind(name_or_id)
+        .bind(name_or_id.to_ascii_lowercase())
+        .fetch_optional(&self.0.readers)
+        .await
+        .map_err(unavailable)?
+        .ok_or_else(|| StoreError::NotFound(format!("tenant `{name_or_id}`")))?;
         tenant(&row).map_err(unavailable)
     }
 
-    async fn add_tenant_key(&self, tenant: TenantId, name: &str, key_hash: &str, scopes: &[String]) -> Result<Uuid, StoreError> {
+    async fn add_tenant_key(
+        &self,
+        tenant: TenantId,
+        name: &str,
+        key_hash: &str,
+        scopes: &[String],
+    ) -> Result<Uuid, StoreError> {
         let id = Uuid::now_v7();
         sqlx::query("INSERT INTO api_keys (id, tenant_id, name, key_hash, scopes) VALUES (?1, ?2, ?3, ?4, ?5)")
             .bind(id.to_string())
@@ -71,7 +79,13 @@ impl TenantStore for SqliteTenants {
         Ok(id)
     }
 
-    async fn add_agent(&self, tenant: TenantId, agent: &NewAgent, key_hash: &str, key_prefix: &str) -> Result<AgentRecord, StoreError> {
+    async fn add_agent(
+        &self,
+        tenant: TenantId,
+        agent: &NewAgent,
+        key_hash: &str,
+        key_prefix: &str,
+    ) -> Result<AgentRecord, StoreError> {
         let added = |error| not_added(error, || format!("agent `{}`", agent.agent_id));
         let mut transaction = self.0.writer.begin_with("BEGIN IMMEDIATE").await.map_err(unavailable)?;
         let row = sqlx::query(concat!(
@@ -100,28 +114,38 @@ impl TenantStore for SqliteTenants {
     }
 
     async fn agents(&self, tenant: TenantId) -> Result<Vec<AgentRecord>, StoreError> {
-        let rows = sqlx::query(concat!("SELECT ", agent_columns!(), " FROM agent_registry a WHERE a.organization_id = ?1 ORDER BY a.agent_id"))
-            .bind(tenant.0.to_string())
-            .fetch_all(&self.0.readers)
-            .await
-            .map_err(unavailable)?;
+        let rows = sqlx::query(concat!(
+            "SELECT ",
+            agent_columns!(),
+            " FROM agent_registry a WHERE a.organization_id = ?1 ORDER BY a.agent_id"
+        ))
+        .bind(tenant.0.to_string())
+        .fetch_all(&self.0.readers)
+        .await
+        .map_err(unavailable)?;
         rows.iter().map(|row| agent_row(row)?.record()).collect::<Result<_, _>>().map_err(unavailable)
     }
 
     async fn agent(&self, tenant: TenantId, agent: &AgentId) -> Result<AgentRecord, StoreError> {
-        let row = sqlx::query(concat!("SELECT ", agent_columns!(), " FROM agent_registry a WHERE a.organization_id = ?1 AND a.agent_id = ?2"))
-            .bind(tenant.0.to_string())
-            .bind(agent.as_str())
-            .fetch_optional(&self.0.readers)
-            .await
-            .map_err(unavailable)?
-            .ok_or_else(|| StoreError::NotFound(format!("agent `{agent}`")))?;
+        let row = sqlx::query(concat!(
+            "SELECT ",
+            agent_columns!(),
+            " FROM agent_registry a WHERE a.organization_id = ?1 AND a.agent_id = ?2"
+        ))
+        .bind(tenant.0.to_string())
+        .bind(agent.as_str())
+        .fetch_optional(&self.0.readers)
+        .await
+        .map_err(unavailable)?
+        .ok_or_else(|| StoreError::NotFound(format!("agent `{agent}`")))?;
         agent_row(&row).and_then(AgentRow::record).map_err(unavailable)
     }
 
     async fn set_agent_status(&self, tenant: TenantId, agent: &AgentId, status: AgentStatus) -> Result<(), StoreError> {
         let done = sqlx::query(concat!(
-            "UPDATE agent_registry SET status = ?3, updated_at = ", now!(), " WHERE organization_id = ?1 AND agent_id = ?2"
+            "UPDATE agent_registry SET status = ?3, updated_at = ",
+            now!(),
+            " WHERE organization_id = ?1 AND agent_id = ?2"
         ))
         .bind(tenant.0.to_string())
         .bind(agent.as_str())
@@ -135,7 +159,13 @@ impl TenantStore for SqliteTenants {
         }
     }
 
-    async fn add_key(&self, tenant: TenantId, agent: &AgentId, key_hash: &str, key_prefix: &str) -> Result<Uuid, StoreError> {
+    async fn add_key(
+        &self,
+        tenant: TenantId,
+        agent: &AgentId,
+        key_hash: &str,
+        key_prefix: &str,
+    ) -> Result<Uuid, StoreError> {
         let owner = self.agent(tenant, agent).await?;
         let mut connection = self.0.writer.acquire().await.map_err(unavailable)?;
         insert_key(&mut connection, owner.id, key_hash, key_prefix).await
@@ -169,11 +199,15 @@ impl TenantStore for SqliteTenants {
 
     async fn revoke_key(&self, key: Uuid) -> Result<(), StoreError> {
         let text = key.to_string();
-        let agent_keys = sqlx::query(concat!("UPDATE agent_api_keys SET revoked_at = COALESCE(revoked_at, ", now!(), ") WHERE id = ?1"))
-            .bind(&text)
-            .execute(&self.0.writer)
-            .await
-            .map_err(unavailable)?;
+        let agent_keys = sqlx::query(concat!(
+            "UPDATE agent_api_keys SET revoked_at = COALESCE(revoked_at, ",
+            now!(),
+            ") WHERE id = ?1"
+        ))
+        .bind(&text)
+        .execute(&self.0.writer)
+        .await
+        .map_err(unavailable)?;
         let tenant_keys = sqlx::query("UPDATE api_keys SET is_active = 0 WHERE id = ?1")
             .bind(&text)
             .execute(&self.0.writer)
@@ -187,7 +221,9 @@ impl TenantStore for SqliteTenants {
 
     async fn key_owner(&self, key_hash: &str) -> Result<Option<KeyOwner>, StoreError> {
         let agent = sqlx::query(concat!(
-            "SELECT ", agent_columns!(), ", k.id AS key_id, k.key_hash, k.revoked_at IS NOT NULL AS revoked \
+            "SELECT ",
+            agent_columns!(),
+            ", k.id AS key_id, k.key_hash, k.revoked_at IS NOT NULL AS revoked \
              FROM agent_api_keys k JOIN agent_registry a ON a.id = k.agent_registry_id WHERE k.key_hash = ?1"
         ))
         .bind(key_hash)
@@ -223,11 +259,12 @@ impl TenantStore for SqliteTenants {
     }
 
     async fn find_agent_anywhere(&self, agent: &AgentId) -> Result<AgentRecord, StoreError> {
-        let rows = sqlx::query(concat!("SELECT ", agent_columns!(), " FROM agent_registry a WHERE a.agent_id = ?1 LIMIT 2"))
-            .bind(agent.as_str())
-            .fetch_all(&self.0.readers)
-            .await
-            .map_err(unavailable)?;
+        let rows =
+            sqlx::query(concat!("SELECT ", agent_columns!(), " FROM agent_registry a WHERE a.agent_id = ?1 LIMIT 2"))
+                .bind(agent.as_str())
+                .fetch_all(&self.0.readers)
+                .await
+                .map_err(unavailable)?;
         match rows.as_slice() {
             [] => Err(StoreError::NotFound(format!("agent `{agent}`"))),
             [row] => agent_row(row).and_then(AgentRow::record).map_err(unavailable),
@@ -236,7 +273,12 @@ impl TenantStore for SqliteTenants {
     }
 }
 
-async fn insert_key(connection: &mut SqliteConnection, agent: Uuid, key_hash: &str, key_prefix: &str) -> Result<Uuid, StoreError> {
+async fn insert_key(
+    connection: &mut SqliteConnection,
+    agent: Uuid,
+    key_hash: &str,
+    key_prefix: &str,
+) -> Result<Uuid, StoreError> {
     let id = Uuid::now_v7();
     sqlx::query("INSERT INTO agent_api_keys (id, agent_registry_id, key_hash, key_prefix) VALUES (?1, ?2, ?3, ?4)")
         .bind(id.to_string())
@@ -247,56 +289,4 @@ async fn insert_key(connection: &mut SqliteConnection, agent: Uuid, key_hash: &s
         .await
         .map_err(|error| not_added(error, || "this key".into()))?;
     Ok(id)
-}
-
-fn uuid(row: &SqliteRow, column: &str) -> Result<Uuid, BoxError> {
-    Ok(Uuid::try_parse(row.try_get(column)?)?)
-}
-
-fn strings(row: &SqliteRow, column: &str) -> Result<Vec<String>, BoxError> {
-    let text: Option<String> = row.try_get(column)?;
-    Ok(text.map(|text| serde_json::from_str(&text)).transpose()?.unwrap_or_default())
-}
-
-fn tenant(row: &SqliteRow) -> Result<Tenant, BoxError> {
-    let created_at: Option<String> = row.try_get("created_at")?;
-    Ok(Tenant { id: TenantId(uuid(row, "id")?), name: row.try_get("name")?, created_at: created_at.unwrap_or_default() })
-}
-
-fn agent_row(row: &SqliteRow) -> Result<AgentRow, BoxError> {
-    Ok(AgentRow {
-        id: uuid(row, "id")?,
-        organization_id: uuid(row, "organization_id")?,
-        agent_id: row.try_get("agent_id")?,
-        name: row.try_get("name")?,
-        description: row.try_get("description")?,
-        autonomy_level: row.try_get("autonomy_level")?,
-        allowed_types: strings(row, "allowed_types")?,
-        max_risk: row.try_get("max_risk")?,
-        owner_name: row.try_get("owner_name")?,
-        owner_email: row.try_get("owner_email")?,
-        status: row.try_get("status")?,
-        created_at: row.try_get("created_at")?,
-    })
-}
-
-fn agent_owner(row: &SqliteRow) -> Result<KeyOwner, BoxError> {
-    agent_key(uuid(row, "key_id")?, row.try_get("key_hash")?, row.try_get("revoked")?, agent_row(row)?)
-}
-
-fn tenant_owner(row: &SqliteRow) -> Result<KeyOwner, BoxError> {
-    let tenant: Option<String> = row.try_get("tenant_id")?;
-    let tenant = tenant.map(|text| Uuid::try_parse(&text)).transpose()?;
-    let active = row.try_get::<Option<bool>, _>("is_active")?.unwrap_or(false);
-    tenant_key(uuid(row, "id")?, row.try_get("key_hash")?, tenant, strings(row, "scopes")?, active)
-}
-
-fn key(row: &SqliteRow) -> Result<StoredKey, BoxError> {
-    Ok(StoredKey {
-        id: uuid(row, "id")?,
-        prefix: row.try_get("key_prefix")?,
-        created_at: row.try_get::<Option<String>, _>("created_at")?.unwrap_or_default(),
-        last_used_at: row.try_get("last_used_at")?,
-        revoked_at: row.try_get("revoked_at")?,
-    })
 }

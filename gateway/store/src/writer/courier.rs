@@ -9,11 +9,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use gateway_core::ports::{Ledger, LedgerError, Record};
-use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
 
+use super::shipment::{Attempt, Cargo, Landed, Shipment, finished};
 use super::sift::{Placed, append_sifted};
-use super::{Answer, Entry, Refusing, Shared, WriterOptions};
+use super::{Entry, Refusing, Shared, WriterOptions};
 use crate::spool::Spool;
 
 /// Records per transaction: enough to share the cost of a commit, few enough to keep it short.
@@ -22,28 +21,6 @@ const BATCH: usize = 512;
 const GIVE_UP: Duration = Duration::from_secs(30);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-
-type Landed = Result<Vec<Placed>, LedgerError>;
-
-struct Attempt {
-    task: JoinHandle<Landed>,
-    began: Instant,
-    cargo: Cargo,
-}
-
-enum Cargo {
-    Fresh(Shipment),
-    /// From the spool, up to this place.
-    Spooled { records: Arc<Vec<Record>>, end: u64 },
-    /// Spooled in the meantime: whatever comes back only says that the store is there.
-    Overtaken,
-}
-
-struct Shipment {
-    records: Arc<Vec<Record>>,
-    waiters: Vec<(usize, oneshot::Sender<Answer>)>,
-    marks: Vec<oneshot::Sender<Answer>>,
-}
 
 pub(super) struct Courier {
     shared: Arc<Shared>,
@@ -119,15 +96,17 @@ impl Courier {
         };
         match (attempt.cargo, landed) {
             (Cargo::Fresh(shipment), Ok(placed)) => {
-                self.store_is(true);
-                self.deliver(shipment, placed).await;
+                self.store_answers();
+                self.set_aside_refused(&shipment.records, &placed);
+                self.shared.give_back(shipment.records.len());
+                shipment.stored(placed);
             }
             (Cargo::Fresh(shipment), Err(error)) => {
                 self.store_failed(&error);
                 self.spool(shipment).await;
             }
             (Cargo::Spooled { records, end }, Ok(placed)) => {
-                self.replayed(&records, placed, end).await;
+                self.replayed(&records, &placed, end).await;
             }
             (Cargo::Overtaken, Ok(_)) => self.retry_at = Instant::now(),
             (Cargo::Spooled { .. } | Cargo::Overtaken, Err(error)) => self.store_failed(&error),
@@ -169,15 +148,14 @@ impl Courier {
         if self.attempt.is_some() {
             return;
         }
-        let Some(spool) = &mut self.spool else {
-            return;
-        };
-        let due = self.store_up || Instant::now() >= self.retry_at;
-        if !due {
+        if !self.store_up && Instant::now() < self.retry_at {
             return;
         }
-        if !spool.is_empty() {
-            match spool.next(BATCH) {
+        if self.spool.as_ref().is_some_and(|spool| !spool.is_empty()) {
+            if self.spool_broken && Instant::now() < self.spool_at {
+                return;
+            }
+            match self.on_spool(|spool| spool.next(BATCH)).await {
                 Ok(piece) => {
                     let records = Arc::new(piece.records);
                     self.send(Arc::clone(&records), |_| Cargo::Spooled { records, end: piece.end });
@@ -196,104 +174,53 @@ impl Courier {
         self.attempt = Some(Attempt { task, began: Instant::now(), cargo: cargo(()) });
     }
 
-    /// Takes the oldest pending entries.
     fn load(&mut self, most: usize) -> Shipment {
-        let count = most.min(self.pending.len());
-        let mut shipment = Shipment { records: Arc::default(), waiters: Vec::new(), marks: Vec::new() };
-        let mut records = Vec::with_capacity(count);
-        for Entry { record, waiter } in self.pending.drain(..count) {
-            match (record, waiter) {
-                (Some(record), waiter) => {
-                    shipment.waiters.extend(waiter.map(|waiter| (records.len(), waiter)));
-                    records.push(record);
-                }
-                (None, mark) => shipment.marks.extend(mark),
-            }
-        }
         self.waiting_since = Instant::now();
-        shipment.records = Arc::new(records);
-        shipment
+        Shipment::load(&mut self.pending, most)
     }
 
-    async fn deliver(&mut self, shipment: Shipment, placed: Vec<Placed>) {
-        let Shipment { records, waiters, marks } = shipment;
-        let mut waiters = waiters.into_iter().peekable();
-        for (place, (record, placed)) in records.iter().zip(placed).enumerate() {
-            let answer = match placed {
-                Placed::Stored(receipt) => Ok(receipt),
-                Placed::Refused(error) => {
-                    self.set_aside(record, &error);
-                    Err(error)
-                }
-            };
-            if let Some((_, waiter)) = waiters.next_if(|(waiting, _)| *waiting == place) {
-                let _ = waiter.send(answer);
-            }
-        }
-        self.shared.give_back(records.len());
-        marks.into_iter().for_each(|mark| drop(mark.send(Ok(None))));
-    }
-
-    /// Durable on the second device: whoever waited may go on, without a receipt.
     async fn spool(&mut self, shipment: Shipment) {
         let records = Arc::clone(&shipment.records);
+        let count = records.len();
         let written = self.on_spool(move |spool| spool.append(&records.iter().collect::<Vec<_>>())).await;
         let Err(error) = written else {
             self.spool_broken = false;
-            self.shared.give_back(shipment.records.len());
-            let told = shipment.waiters.into_iter().map(|(_, waiter)| waiter).chain(shipment.marks);
-            told.for_each(|waiter| drop(waiter.send(Ok(None))));
+            self.shared.give_back(count);
+            shipment.spooled();
             return;
         };
         self.spool_failed(&error);
-        self.keep_in_memory(shipment);
-    }
-
-    /// Neither device took it. Whoever waits is told so and does not act, so that record is dropped; what nobody waited
-    /// for stays in memory, in its place.
-    fn keep_in_memory(&mut self, shipment: Shipment) {
-        let Shipment { records, waiters, marks } = shipment;
-        let mut refused = waiters.into_iter().peekable();
-        let mut kept = Vec::with_capacity(records.len());
-        for (place, record) in records.iter().enumerate() {
-            match refused.next_if(|(waiting, _)| *waiting == place) {
-                Some((_, waiter)) => {
-                    self.shared.give_back(1);
-                    let _ = waiter.send(Err(LedgerError::Unavailable(Refusing::SpoolBroken.into())));
-                }
-                None => kept.push(Entry { record: Some(record.clone()), waiter: None }),
-            }
-        }
-        kept.extend(marks.into_iter().map(|mark| Entry { record: None, waiter: Some(mark) }));
+        let kept = shipment.failed();
+        self.shared.give_back(count - kept.iter().filter(|entry| entry.record.is_some()).count());
         self.waiting_since = Instant::now();
-        for entry in kept.into_iter().rev() {
-            self.pending.push_front(entry);
-        }
+        kept.into_iter().rev().for_each(|entry| self.pending.push_front(entry));
     }
 
-    async fn replayed(&mut self, records: &[Record], placed: Vec<Placed>, end: u64) {
-        self.store_is(true);
-        for (record, placed) in records.iter().zip(placed) {
-            if let Placed::Refused(error) = placed {
-                self.set_aside(record, &error);
-            }
-        }
+    async fn replayed(&mut self, records: &[Record], placed: &[Placed], end: u64) {
+        self.store_answers();
+        self.set_aside_refused(records, placed);
         match self.on_spool(move |spool| spool.advance(end)).await {
             Ok(()) => self.spool_broken = false,
             Err(error) => self.spool_failed(&error),
         }
     }
 
-    fn set_aside(&self, record: &Record, error: &LedgerError) {
-        let kept = self.spool.as_ref().map(|spool| spool.set_aside(record));
-        let trace = match record {
-            Record::Trace(draft) => &draft.trace_id,
-            Record::Row(row) => &row.trace_id,
-        };
-        let source = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
-        match kept {
-            Some(Ok(())) => tracing::error!(trace.id = %trace, error = source, "the store refuses the record of {trace}; it is kept in `audit.refused`"),
-            _ => tracing::error!(trace.id = %trace, error = source, record = ?record, "the store refuses the record of {trace}"),
+    /// Kept for people before anybody is answered.
+    fn set_aside_refused(&self, records: &[Record], placed: &[Placed]) {
+        for (record, placed) in records.iter().zip(placed) {
+            let Placed::Refused(error) = placed else {
+                continue;
+            };
+            let trace = match record {
+                Record::Trace(draft) => &draft.trace_id,
+                Record::Row(row) => &row.trace_id,
+            };
+            let why = why(error);
+            if let Some(Ok(())) = self.spool.as_ref().map(|spool| spool.set_aside(record)) {
+                tracing::error!(trace.id = %trace, why, "the store refuses the record of {trace}; it is kept in `audit.refused`");
+            } else {
+                tracing::error!(trace.id = %trace, why, ?record, "the store refuses the record of {trace}");
+            }
         }
     }
 
@@ -314,18 +241,19 @@ impl Courier {
         outcome
     }
 
-    fn store_is(&mut self, up: bool) {
-        if up && !self.store_up {
+    /// It may yet turn out that the spool cannot be written, but until it is needed nothing is refused for that.
+    fn store_answers(&mut self) {
+        if !self.store_up {
             tracing::info!("the store takes audit records again");
         }
-        self.store_up = up;
+        self.store_up = true;
+        self.spool_broken = false;
         self.pause = FIRST_PAUSE;
     }
 
     fn store_failed(&mut self, error: &LedgerError) {
         if self.store_up {
-            let source = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
-            tracing::error!(error = source, "the store takes no audit records; they go to the local spool");
+            tracing::error!(why = why(error), "the store takes no audit records; they go to the local spool");
         }
         self.store_up = false;
         self.retry_at = Instant::now() + self.pause;
@@ -372,26 +300,35 @@ impl Drop for Courier {
         queue.closed = true;
         self.pending.extend(queue.entries.drain(..));
         drop(queue);
-        let mut orphans = Vec::new();
-        if let Some(Attempt { task, cargo, .. }) = self.attempt.take() {
-            task.abort();
-            if let Cargo::Fresh(Shipment { records, .. }) = cargo {
-                orphans.push(records);
-            }
+        let carried = self.attempt.take().map(|attempt| {
+            attempt.task.abort();
+            attempt.cargo
+        });
+        // Whoever waits hears that it failed, once this is over; the rest was taken in good faith and is not forgotten.
+        let mut kept: Vec<&Record> = Vec::new();
+        if let Some(Cargo::Fresh(shipment)) = &carried {
+            kept.extend(shipment.unawaited());
         }
-        // Whoever waits hears that it failed; the rest was taken in good faith and is not forgotten.
-        let kept = self.pending.iter().filter(|entry| entry.waiter.is_none()).filter_map(|entry| entry.record.as_ref());
-        let kept: Vec<&Record> = orphans.iter().flat_map(|records| records.iter()).chain(kept).collect();
+        kept.extend(
+            self.pending.iter().filter(|entry| entry.waiter.is_none()).filter_map(|entry| entry.record.as_ref()),
+        );
         let saved = self.spool.as_mut().map(|spool| if kept.is_empty() { Ok(()) } else { spool.append(&kept) });
         if !kept.is_empty() && !matches!(saved, Some(Ok(()))) {
-            tracing::error!("{} audit records are lost: the writer stopped and the spool cannot be written", kept.len());
+            tracing::error!(
+                "{} audit records are lost: the writer stopped and the spool cannot be written",
+                kept.len()
+            );
         }
     }
 }
 
-async fn finished(attempt: &mut Option<Attempt>) -> Landed {
-    match attempt {
-        None => std::future::pending().await,
-        Some(attempt) => (&mut attempt.task).await.unwrap_or_else(|error| Err(LedgerError::Unavailable(error.into()))),
+/// An error with everything behind it, for the log.
+fn why(error: &LedgerError) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
     }
+    text
 }

@@ -48,7 +48,8 @@ fn matched(placed: &mut Vec<Placed>, part: &[Record], receipts: Vec<Receipt>) {
 async fn without_payloads(ledger: &dyn Ledger, record: &Record, error: LedgerError) -> Result<Placed, LedgerError> {
     let mut plain = record.clone();
     if let Record::Row(row) = &mut plain {
-        let omitted = || JsonText::from_checked(Bytes::from_static(br#"{"omitted":"the store cannot hold this payload"}"#));
+        let omitted =
+            || JsonText::from_checked(Bytes::from_static(br#"{"omitted":"the store cannot hold this payload"}"#));
         row.input = row.input.as_ref().map(|_| omitted());
         row.output = row.output.as_ref().map(|_| omitted());
     }

@@ -4,21 +4,21 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use gateway_core::Principal;
-use gateway_core::matrix::{Matrix, Question};
+use gateway_core::matrix::Question;
 use gateway_core::ports::TenantStore;
 use serde_json::{Map, Value, json};
 
-use super::{active, agent_id_schema, decision_type_schema, field, missing, on_scale, risk_schema};
+use super::{CurrentMatrix, active, agent_id_schema, decision_type_schema, field, missing, on_scale, risk_schema};
 use crate::builtin::{BuiltinTool, ToolFailure, ToolSpec, annotations};
 
 pub(super) struct Authorize {
     spec: ToolSpec,
     tenants: Arc<dyn TenantStore>,
-    matrix: Matrix,
+    matrix: CurrentMatrix,
 }
 
 impl Authorize {
-    pub(super) fn new(tenants: Arc<dyn TenantStore>, matrix: Matrix) -> Self {
+    pub(super) fn new(tenants: Arc<dyn TenantStore>, matrix: CurrentMatrix) -> Self {
         Self { spec: spec(), tenants, matrix }
     }
 }
@@ -34,7 +34,7 @@ impl BuiltinTool for Authorize {
         let decision_type = on_scale("decision_type", text("decision_type")?)?;
         let risk = field(arguments, "risk_level").map(|risk| on_scale("risk_level", risk)).transpose()?;
         let agent = active(&*self.tenants, caller, text("agent_id")?).await?.agent;
-        let judgement = self.matrix.judge(&Question {
+        let judgement = (self.matrix)().judge(&Question {
             autonomy: agent.autonomy,
             decision_type,
             risk,
@@ -88,10 +88,11 @@ mod tests {
     use gateway_core::{Autonomy, DecisionType, Risk};
 
     use super::*;
+    use gateway_core::matrix::Matrix;
     use crate::adp::fakes::{Registry, agent, agent_of, call};
 
     fn tool(registry: Registry) -> Authorize {
-        Authorize::new(Arc::new(registry), Matrix::standard())
+        Authorize::new(Arc::new(registry), Arc::new(|| Arc::new(Matrix::standard())))
     }
 
     fn one_of_each_level() -> Registry {

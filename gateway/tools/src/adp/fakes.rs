@@ -88,7 +88,7 @@ impl Registry {
             ledger: chains,
             clock: Arc::new(FixedClock::default()),
             random: Arc::new(|| [7; 32]),
-            matrix: Matrix::standard(),
+            matrix: Arc::new(|| Arc::new(Matrix::standard())),
         }
     }
 }

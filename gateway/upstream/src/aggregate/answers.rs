@@ -47,7 +47,12 @@ pub(super) fn discovered(request: &Request, server: &ServerInfo) -> Answered {
 }
 
 /// A result that the modern era wants marked: complete, never fresh, for this caller alone.
-pub(super) fn cacheable(request: &Request, mut result: Map<String, Value>, modern: bool, server: &ServerInfo) -> Answered {
+pub(super) fn cacheable(
+    request: &Request,
+    mut result: Map<String, Value>,
+    modern: bool,
+    server: &ServerInfo,
+) -> Answered {
     if modern {
         result.insert("resultType".into(), json!("complete"));
         result.insert("ttlMs".into(), json!(0));

@@ -79,7 +79,12 @@ impl Aggregate {
     }
 }
 
-async fn member_tools(place: usize, member: &Member, permit: &Permit, standing: &Standing) -> Result<Vec<Value>, UpstreamError> {
+async fn member_tools(
+    place: usize,
+    member: &Member,
+    permit: &Permit,
+    standing: &Standing,
+) -> Result<Vec<Value>, UpstreamError> {
     let upstream = member.upstream.as_ref();
     let Standing::Session(session) = standing else {
         // The client's own description of itself; its progress token is for us.
@@ -88,10 +93,12 @@ async fn member_tools(place: usize, member: &Member, permit: &Permit, standing: 
             described.remove(meta::PROGRESS_TOKEN);
             described
         });
-        return ask::tools(upstream, &member.namespace, described.as_ref(), |message| permit.for_own(message, None)).await;
+        return ask::tools(upstream, &member.namespace, described.as_ref(), |message| permit.for_own(message, None))
+            .await;
     };
     let mut inside = session.member(place, member, permit).await?;
-    let listed = ask::tools(upstream, &member.namespace, None, |message| permit.for_own(message, Some(inside.clone()))).await;
+    let listed =
+        ask::tools(upstream, &member.namespace, None, |message| permit.for_own(message, Some(inside.clone()))).await;
     if !matches!(listed, Err(UpstreamError::SessionGone(_))) {
         return listed;
     }
@@ -105,10 +112,9 @@ fn page(request: &Request, tools: Vec<(String, Value)>) -> Result<Map<String, Va
     let length = tools.len();
     let start = match request.params.as_ref().and_then(|params| params.get("cursor")) {
         None => 0,
-        Some(given) => given
-            .as_str()
-            .and_then(|text| cursor::read(text, &digest, length))
-            .ok_or_else(|| RpcError::new(code::INVALID_PARAMS, "the cursor is not valid any more; list again without one"))?,
+        Some(given) => given.as_str().and_then(|text| cursor::read(text, &digest, length)).ok_or_else(|| {
+            RpcError::new(code::INVALID_PARAMS, "the cursor is not valid any more; list again without one")
+        })?,
     };
     let page: Vec<Value> = tools.into_iter().skip(start).take(PAGE).map(|(_, tool)| tool).collect();
     let end = start + page.len();

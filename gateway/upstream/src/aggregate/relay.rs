@@ -31,7 +31,9 @@ pub(super) fn inward(id: &Id) -> Option<(String, Id)> {
 fn event(namespace: &Namespace, item: StreamItem) -> StreamItem {
     let StreamItem::Event { mut frame, reply: Some(reply) } = item else { return item };
     let changed = match (reply.kind(), reply.method()) {
-        (ReplyKind::Request, _) | (ReplyKind::Notification, Some("notifications/cancelled")) => renamed(namespace, &reply),
+        (ReplyKind::Request, _) | (ReplyKind::Notification, Some("notifications/cancelled")) => {
+            renamed(namespace, &reply)
+        }
         _ => None,
     };
     let reply = changed.unwrap_or(reply);
@@ -78,7 +80,9 @@ mod tests {
             assert_eq!(out, Id::from(expected));
             assert_eq!(inward(&out), Some(("notes".into(), own)));
         }
-        for strange in [Id::from(7), Id::from("notes"), Id::from("notes:x"), Id::from("notes:1.5"), Id::from("notes:null")] {
+        for strange in
+            [Id::from(7), Id::from("notes"), Id::from("notes:x"), Id::from("notes:1.5"), Id::from("notes:null")]
+        {
             assert_eq!(inward(&strange), None, "{strange}");
         }
     }

@@ -37,8 +37,14 @@ impl Sessions {
         Self(Cache::builder().max_capacity(MAX_SESSIONS).time_to_idle(IDLE).build())
     }
 
-    pub(super) fn open(&self, exchange: &Exchange, mut params: Map<String, Value>, members: usize) -> Arc<AggregateSession> {
-        let asked = params.get("protocolVersion").and_then(Value::as_str).and_then(|text| text.parse::<Revision>().ok());
+    pub(super) fn open(
+        &self,
+        exchange: &Exchange,
+        mut params: Map<String, Value>,
+        members: usize,
+    ) -> Arc<AggregateSession> {
+        let asked =
+            params.get("protocolVersion").and_then(Value::as_str).and_then(|text| text.parse::<Revision>().ok());
         let revision = asked.filter(|revision| !revision.is_modern()).unwrap_or(Revision::LATEST_LEGACY);
         params.insert("protocolVersion".into(), json!(revision.as_str()));
         // It belongs to the client's request, which we answer ourselves.
@@ -65,7 +71,12 @@ impl Sessions {
 
 impl AggregateSession {
     /// The member's session, opened now if it was not. Others who need it wait, and find it open.
-    pub(super) async fn member(&self, place: usize, member: &Member, permit: &Permit) -> Result<Session, UpstreamError> {
+    pub(super) async fn member(
+        &self,
+        place: usize,
+        member: &Member,
+        permit: &Permit,
+    ) -> Result<Session, UpstreamError> {
         let Some(slot) = self.members.get(place) else {
             return Err(UpstreamError::SessionGone(member.namespace.clone()));
         };
@@ -74,7 +85,8 @@ impl AggregateSession {
             return Ok(session.clone());
         }
         let (upstream, namespace) = (member.upstream.as_ref(), &member.namespace);
-        let opened = ask::initialize(upstream, namespace, self.params.clone(), |message| permit.for_own(message, None)).await?;
+        let opened =
+            ask::initialize(upstream, namespace, self.params.clone(), |message| permit.for_own(message, None)).await?;
         let revision = opened.revision.or(Some(self.revision));
         let session = Session::new(&permit.exchange().principal, &Route::One(namespace.clone()), revision, opened.id);
         let ready = Message::notification("notifications/initialized", None);

@@ -59,7 +59,8 @@ async fn serve(mut socket: TcpStream, scripts: Arc<Mutex<VecDeque<Script>>>, kep
         loop {
             let text = String::from_utf8_lossy(&request).into_owned();
             if let Some((head, body)) = text.split_once("\r\n\r\n") {
-                let length = head.to_lowercase().lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+                let length =
+                    head.to_lowercase().lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
                 if body.len() >= length.unwrap_or(0usize) {
                     break;
                 }
@@ -90,7 +91,8 @@ fn json_answer(body: &str) -> Script {
     answer("200 OK", "content-type: application/json\r\n", body)
 }
 
-const SSE_HEAD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n";
+const SSE_HEAD: &[u8] =
+    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n";
 
 fn chunk(bytes: &[u8]) -> Vec<u8> {
     [format!("{:x}\r\n", bytes.len()).as_bytes(), bytes, b"\r\n"].concat()
@@ -138,9 +140,14 @@ async fn asks_in_the_clothes_of_each_era() {
     }
     let (first, second, third) = (server.request(0), server.request(1), server.request(2));
     assert!(!first.contains("mcp-protocol-version"), "{first}");
-    assert!(second.contains("mcp-protocol-version: 2025-11-25\r\n") && second.contains("mcp-session-id: up-1\r\n"), "{second}");
+    assert!(
+        second.contains("mcp-protocol-version: 2025-11-25\r\n") && second.contains("mcp-session-id: up-1\r\n"),
+        "{second}"
+    );
     assert!(!second.contains("mcp-param-x") && !second.contains("mcp-method"), "{second}");
-    for expected in ["mcp-protocol-version: 2026-07-28", "mcp-method: tools/call", "mcp-name: =?base64?", "mcp-param-x: 1"] {
+    for expected in
+        ["mcp-protocol-version: 2026-07-28", "mcp-method: tools/call", "mcp-name: =?base64?", "mcp-param-x: 1"]
+    {
         assert!(third.contains(expected), "{expected} in {third}");
     }
     assert!(!third.contains("mcp-session-id"), "{third}");
@@ -165,11 +172,18 @@ async fn tells_messages_from_other_words() {
         (answer("202 Accepted", "", ""), "202 nothing"),
         (answer("200 OK", "content-type: application/json\r\n", ""), "200 nothing"),
         (answer("405 Method Not Allowed", "", ""), "405 nothing"),
-        (answer("401 Unauthorized", "content-type: application/json\r\n", r#"{"error":"invalid_token"}"#), "401 foreign"),
+        (
+            answer("401 Unauthorized", "content-type: application/json\r\n", r#"{"error":"invalid_token"}"#),
+            "401 foreign",
+        ),
         (answer("502 Bad Gateway", "content-type: text/html\r\n", "<h1>no</h1>"), "502 foreign"),
         (answer("500 Oops", "content-type: text/event-stream\r\n", "data: {}\n\n"), "500 foreign"),
         (
-            answer("400 Bad", "content-type: application/json\r\n", r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}"#),
+            answer(
+                "400 Bad",
+                "content-type: application/json\r\n",
+                r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}"#,
+            ),
             "400 one",
         ),
         (json_answer(r#"[{"jsonrpc":"2.0","id":1,"result":{}}]"#), "not mcp"),
@@ -241,8 +255,12 @@ async fn streams_events_however_they_are_cut() {
     for script in [whole, bytewise] {
         let server = Server::start(vec![script]).await;
         let answered = ask(&server.upstream(), &Client::legacy(notes())).await.unwrap();
-        let expected =
-            ["Some(\"1\") None", "comment keep-alive", "None Some(\"notifications/progress\")", "Some(\"2\") Some(\"answer\")"];
+        let expected = [
+            "Some(\"1\") None",
+            "comment keep-alive",
+            "None Some(\"notifications/progress\")",
+            "Some(\"2\") Some(\"answer\")",
+        ];
         assert_eq!(shape(stream(answered)).await, expected);
     }
 }
@@ -282,13 +300,22 @@ async fn listens_and_ends_sessions() {
     upstream.call(&client.permit(Ask::EndSession)).await.unwrap();
     let (listened, ended) = (server.request(0), server.request(1));
     assert!(listened.starts_with("GET /mcp?x=1 ") && listened.contains("last-event-id: e-9\r\n"), "{listened}");
-    assert!(listened.contains("accept: text/event-stream\r\n") && listened.contains("mcp-session-id: s\r\n"), "{listened}");
+    assert!(
+        listened.contains("accept: text/event-stream\r\n") && listened.contains("mcp-session-id: s\r\n"),
+        "{listened}"
+    );
     assert!(ended.starts_with("DELETE /mcp?x=1 ") && ended.contains("mcp-session-id: s\r\n"), "{ended}");
 }
 
 #[tokio::test]
 async fn a_404_in_a_session_means_the_session_is_gone() {
-    let lost = || answer("404 Not Found", "content-type: application/json\r\n", r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}"#);
+    let lost = || {
+        answer(
+            "404 Not Found",
+            "content-type: application/json\r\n",
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}"#,
+        )
+    };
     let server = Server::start(vec![lost(), lost(), lost()]).await;
     let upstream = server.upstream();
     let client = Client { session: Some("s".into()), ..Client::legacy(notes()) };
@@ -300,7 +327,7 @@ async fn a_404_in_a_session_means_the_session_is_gone() {
 #[tokio::test]
 async fn does_not_wait_for_ever() {
     let server = Server::start(vec![vec![b"...".to_vec()], vec![b"HTTP/1.1 200 OK\r\n".to_vec(), Vec::new()]]).await;
-    let upstream = server.upstream_with(|config| config.request_timeout = Duration::from_millis(100));
+    let upstream = server.upstream_with(|config| config.request_timeout = Duration::from_millis(500));
     assert!(matches!(ask(&upstream, &Client::legacy(notes())).await, Err(UpstreamError::TimedOut(_))));
     assert!(matches!(ask(&upstream, &Client::legacy(notes())).await, Err(UpstreamError::Unreachable(..))));
     assert_eq!(server.requests.lock().unwrap().len(), 2, "nothing that was sent is sent again");

@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 use tracing::debug;
 
 use super::mailbox::Mailbox;
+use super::queues::Queues;
 use super::rewrite;
 
 /// Questions a child may have open at once.
@@ -27,10 +28,6 @@ pub(super) struct Board {
     shared: bool,
     max_depth: usize,
 }
-
-/// The queues of the sessions a child serves, by session; they outlive the child.
-#[derive(Default)]
-pub(super) struct Queues(Mutex<Vec<(String, Arc<Mailbox>)>>);
 
 struct Table {
     next: u64,
@@ -57,31 +54,6 @@ struct Asked {
     original: Id,
     session: String,
     mailbox: Arc<Mailbox>,
-}
-
-impl Queues {
-    fn list(&self) -> MutexGuard<'_, Vec<(String, Arc<Mailbox>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn add(&self, session: &str, queue: Arc<Mailbox>) {
-        self.list().push((session.into(), queue));
-    }
-
-    /// Says whether it was the last.
-    pub(super) fn remove(&self, session: &str) -> bool {
-        let mut list = self.list();
-        list.retain(|(id, _)| id != session);
-        list.is_empty()
-    }
-
-    fn all(&self) -> Vec<Arc<Mailbox>> {
-        self.list().iter().map(|(_, queue)| Arc::clone(queue)).collect()
-    }
-
-    fn newest(&self) -> Option<(String, Arc<Mailbox>)> {
-        self.list().last().cloned()
-    }
 }
 
 impl Board {
@@ -146,7 +118,7 @@ impl Board {
         match reply.kind() {
             ReplyKind::Result { .. } | ReplyKind::Error { .. } => self.answer(reply),
             ReplyKind::Request => return self.question(&reply),
-            ReplyKind::Notification => self.news(reply),
+            ReplyKind::Notification => self.news(&reply),
         }
         None
     }
@@ -202,17 +174,20 @@ impl Board {
         });
         let fits = table.asked.len() < MAX_ASKED && renamed.is_some_and(|renamed| mailbox.put(renamed));
         if !fits {
-            return Some(Message::error(Some(id), RpcError::new(code::INTERNAL, "the client does not take questions now")));
+            return Some(Message::error(
+                Some(id),
+                RpcError::new(code::INTERNAL, "the client does not take questions now"),
+            ));
         }
         table.asked.insert(text, Asked { original: id, session, mailbox });
         None
     }
 
-    fn news(&self, reply: Reply) {
+    fn news(&self, reply: &Reply) {
         match reply.method() {
-            Some("notifications/progress") => self.progress(&reply),
-            Some("notifications/cancelled") => self.question_withdrawn(&reply),
-            _ if carries_subscription(&reply) && self.subscribed(&reply) => {}
+            Some("notifications/progress") => self.progress(reply),
+            Some("notifications/cancelled") => self.question_withdrawn(reply),
+            _ if carries_subscription(reply) && self.subscribed(reply) => {}
             Some(method) if self.shared && !concerns_all(method) => debug!(method, "not passed on from a shared child"),
             _ => {
                 let recent = if self.shared { None } else { self.table().most_recent() };
@@ -243,7 +218,8 @@ impl Board {
         let renamed = rewrite::edited(reply, |message| {
             let slot = message.params_mut()?.get_mut("requestId")?;
             let original = Id::try_from(slot.clone()).ok()?;
-            let text = table.asked.iter().find(|(_, asked)| asked.original == original).map(|(text, _)| text.clone())?;
+            let text =
+                table.asked.iter().find(|(_, asked)| asked.original == original).map(|(text, _)| text.clone())?;
             place = table.asked.remove(&text).map(|asked| asked.mailbox);
             *slot = Value::String(text);
             Some(())
@@ -275,7 +251,9 @@ impl Board {
     pub(super) fn cancelled(&self, session: &str, notification: &Notification) -> Option<Message> {
         let id = Id::try_from(notification.params.as_ref()?.get("requestId")?.clone()).ok()?;
         let number = self.table().flights.iter().find_map(|(number, waiting)| match waiting {
-            Waiting::Client(request) if request.session.as_deref() == Some(session) && request.id == id => Some(*number),
+            Waiting::Client(request) if request.session.as_deref() == Some(session) && request.id == id => {
+                Some(*number)
+            }
             _ => None,
         })?;
         let mut params = notification.params.clone()?;

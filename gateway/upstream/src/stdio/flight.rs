@@ -59,7 +59,9 @@ impl Flight {
             return Err(UpstreamError::TimedOut(flight.namespace.clone()));
         };
         let (status, content) = match first? {
-            StreamItem::Event { reply: Some(reply), .. } if reply.is_final() => (status(&reply, modern), Content::One(reply)),
+            StreamItem::Event { reply: Some(reply), .. } if reply.is_final() => {
+                (status(&reply, modern), Content::One(reply))
+            }
             first => (200, Content::Stream(stream::once(async { Ok(first) }).chain(flight).boxed())),
         };
         Ok(Answered { status, session: None, content })
@@ -74,7 +76,11 @@ impl Flight {
 fn status(reply: &Reply, modern: bool) -> u16 {
     match reply.kind() {
         ReplyKind::Error { code: code::METHOD_NOT_FOUND } if modern => 404,
-        ReplyKind::Error { code: code::HEADER_MISMATCH | code::MISSING_CAPABILITY | code::UNSUPPORTED_VERSION } if modern => 400,
+        ReplyKind::Error { code: code::HEADER_MISMATCH | code::MISSING_CAPABILITY | code::UNSUPPORTED_VERSION }
+            if modern =>
+        {
+            400
+        }
         _ => 200,
     }
 }

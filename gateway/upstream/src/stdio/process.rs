@@ -1,29 +1,26 @@
 //! One running child: started with a clean environment, read and written line by line, ended with everything it started.
 
-use std::process::{ExitStatus, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use gateway_core::{BoxError, Namespace};
-use gateway_protocol::{Message, Reply};
-use tokio::io::{AsyncRead, AsyncWriteExt};
-use tokio::process::{Child, ChildStdin, Command};
+use gateway_protocol::Message;
+use tokio::process::Command;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
-use tracing::{debug, info, warn};
+use tracing::info;
 
 use super::board::Board;
-use super::lines::Lines;
+use super::keeper::{FAREWELL, Keeper, log_lines};
 use super::{Sharing, StdioConfig};
 
 /// What a child may know of the machine without being told by the operator.
-const INHERITED: [&str; 10] = ["PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL"];
+const INHERITED: [&str; 10] =
+    ["PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL"];
 /// Messages on their way to a child's pipe.
-const INPUT: usize = 64;
-const LONGEST_LOG_LINE: usize = 4 * 1024;
-/// How long a child may take to end by itself once its input is closed.
-const FAREWELL: Duration = Duration::from_secs(2);
+pub(super) const INPUT: usize = 64;
 /// How long it is believed that a program does not speak the modern revision.
 const LEGACY_FOR: Duration = Duration::from_secs(600);
 
@@ -99,7 +96,8 @@ impl Launch {
     pub(super) async fn start(&self, board: Arc<Board>) -> Result<Arc<Process>, BoxError> {
         let slot = self.slot().await?;
         let mut child = self.command().spawn()?;
-        let (Some(stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take()) else {
+        let (Some(stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
             return Err("the child has no pipes".into());
         };
         let (input, inbox) = mpsc::channel(INPUT);
@@ -120,16 +118,7 @@ impl Launch {
         info!(namespace = %namespace, pid = child.id(), "started {} for {namespace}", self.config.command);
         tokio::spawn(log_lines(namespace.clone(), stderr));
         let idle = (self.sharing() == Sharing::PerPrincipal).then_some(self.config.idle_timeout);
-        let keeper = Keeper {
-            namespace,
-            group: Group(child.id()),
-            child,
-            board,
-            process: Arc::downgrade(&process),
-            answers: process.input.downgrade(),
-            max_line: self.config.max_line,
-            max_depth: self.config.max_depth,
-        };
+        let keeper = Keeper::new(namespace, child, board, &process, (self.config.max_line, self.config.max_depth));
         tokio::spawn(async move {
             keeper.run(stdin, stdout, inbox, stopped, idle).await;
             drop(slot);
@@ -181,142 +170,20 @@ impl Process {
         self.stopped.load(Ordering::Acquire)
     }
 
+    /// The child has ended, or is about to; `stopped` when that was our wish.
+    pub(super) fn ended(&self, stopped: bool) {
+        self.stopped.fetch_or(stopped, Ordering::AcqRel);
+        self.dead.store(true, Ordering::Release);
+    }
+
+    /// For the one who answers in the gateway's name.
+    pub(super) fn input(&self) -> mpsc::WeakSender<Bytes> {
+        self.input.downgrade()
+    }
+
     /// Its input is closed, and it has a moment to end.
     pub(super) fn stop(&self) {
-        self.stopped.store(true, Ordering::Release);
-        self.dead.store(true, Ordering::Release);
+        self.ended(true);
         self.stop.send_replace(true);
-    }
-}
-
-/// Ends the whole group when dropped: a child's own children must not outlive it.
-struct Group(Option<u32>);
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        #[cfg(unix)]
-        if let Some(pid) = self.0.take().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw) {
-            // Usually nobody is left.
-            let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
-        }
-    }
-}
-
-/// What belongs to the task that keeps a child. If the task is dropped, so is the child.
-struct Keeper {
-    namespace: Namespace,
-    group: Group,
-    child: Child,
-    board: Arc<Board>,
-    process: Weak<Process>,
-    /// Weak, or the channel would stay open as long as the child runs, and the child as long as the channel.
-    answers: mpsc::WeakSender<Bytes>,
-    max_line: usize,
-    max_depth: usize,
-}
-
-impl Keeper {
-    async fn run(
-        mut self,
-        stdin: ChildStdin,
-        stdout: impl AsyncRead + Unpin,
-        inbox: mpsc::Receiver<Bytes>,
-        stopped: watch::Receiver<bool>,
-        idle: Option<Duration>,
-    ) {
-        let asked = tokio::select! {
-            biased;
-            () = asked_to_stop(stopped) => true,
-            () = idle_for(&self.board, idle) => true,
-            () = self.read(stdout) => false,
-            () = write(stdin, inbox) => false,
-        };
-        if let Some(process) = self.process.upgrade() {
-            process.stopped.fetch_or(asked, Ordering::AcqRel);
-            process.dead.store(true, Ordering::Release);
-        }
-        // Its input is closed by now, which is how a server of this kind is told to end.
-        self.board.close();
-        let ended = tokio::time::timeout(FAREWELL, self.child.wait()).await;
-        drop(self.group);
-        let _ = self.child.start_kill();
-        report(&self.namespace, asked, ended.ok().and_then(Result::ok));
-    }
-
-    async fn read(&self, stdout: impl AsyncRead + Unpin) {
-        let mut lines = Lines::new(stdout, self.max_line);
-        loop {
-            let line = match lines.next().await {
-                Ok(Some(line)) => line,
-                Ok(None) => return,
-                Err(error) => {
-                    warn!(namespace = %self.namespace, "stopping the child of {}: {error}", self.namespace);
-                    return;
-                }
-            };
-            if line.iter().all(u8::is_ascii_whitespace) {
-                continue;
-            }
-            match Reply::scan_all(&line, self.max_depth) {
-                Ok(replies) => replies.into_iter().for_each(|reply| self.receive(reply)),
-                // Banners and stray prints are common; they are nobody's message.
-                Err(refusal) => debug!(namespace = %self.namespace, "{} wrote what is not MCP: {refusal}", self.namespace),
-            }
-        }
-    }
-
-    fn receive(&self, reply: Reply) {
-        if let Some(answer) = self.board.receive(reply)
-            && let Some(answers) = self.answers.upgrade()
-        {
-            let _ = answers.try_send(answer.to_vec().into());
-        }
-    }
-}
-
-async fn write(mut stdin: ChildStdin, mut inbox: mpsc::Receiver<Bytes>) {
-    let mut batch = Vec::new();
-    while inbox.recv_many(&mut batch, INPUT).await > 0 {
-        let mut lines = Vec::with_capacity(batch.iter().map(|line| line.len() + 1).sum());
-        for line in batch.drain(..) {
-            lines.extend_from_slice(&line);
-            lines.push(b'\n');
-        }
-        if stdin.write_all(&lines).await.is_err() || stdin.flush().await.is_err() {
-            return;
-        }
-    }
-}
-
-/// Also when the handle is dropped.
-async fn asked_to_stop(mut stopped: watch::Receiver<bool>) {
-    let _ = stopped.wait_for(|stop| *stop).await;
-}
-
-async fn idle_for(board: &Board, limit: Option<Duration>) {
-    let Some(limit) = limit else { return std::future::pending().await };
-    loop {
-        let idle = board.idle_since().map_or(Duration::ZERO, |since| since.elapsed());
-        if idle >= limit {
-            return;
-        }
-        tokio::time::sleep(limit.saturating_sub(idle).max(Duration::from_millis(10))).await;
-    }
-}
-
-fn report(namespace: &Namespace, asked: bool, status: Option<ExitStatus>) {
-    match (asked, status) {
-        (true, _) => info!(namespace = %namespace, "stopped a child of {namespace}"),
-        (false, Some(status)) => warn!(namespace = %namespace, "a child of {namespace} ended: {status}"),
-        (false, None) => warn!(namespace = %namespace, "a child of {namespace} closed its pipes and was ended"),
-    }
-}
-
-/// What a child says on the side, for whoever debugs it.
-async fn log_lines(namespace: Namespace, stderr: impl AsyncRead + Unpin) {
-    let mut lines = Lines::new(stderr, 64 * 1024);
-    while let Ok(Some(line)) = lines.next().await {
-        let shown = line.get(..LONGEST_LOG_LINE).unwrap_or(&line);
-        debug!(namespace = %namespace, "{namespace}: {}", String::from_utf8_lossy(shown).escape_debug());
     }
 }

@@ -61,9 +61,9 @@ pub(super) fn edited(reply: &Reply, edit: impl FnOnce(&mut Message) -> Option<()
 pub(super) fn subscription_slot(message: &mut Message) -> Option<&mut Value> {
     let home = match message {
         Message::Notification(notification) => notification.params.as_mut()?.get_mut("_meta")?,
-        Message::Response(gateway_protocol::Response { outcome: gateway_protocol::Outcome::Result(result), .. }) => {
-            result.get_mut("_meta")?
-        }
+        Message::Response(gateway_protocol::Response {
+            outcome: gateway_protocol::Outcome::Result(result), ..
+        }) => result.get_mut("_meta")?,
         _ => return None,
     };
     home.get_mut(meta::SUBSCRIPTION_ID)
@@ -95,7 +95,8 @@ mod tests {
 
     #[test]
     fn an_answer_keeps_every_digit() {
-        let raw = Bytes::from_static(br#"{"jsonrpc":"2.0","id":9,"result":{"n":123456789012345678901234567890,"e":1e400}}"#);
+        let raw =
+            Bytes::from_static(br#"{"jsonrpc":"2.0","id":9,"result":{"n":123456789012345678901234567890,"e":1e400}}"#);
         let reply = outward(&Reply::scan(raw, 64).unwrap(), &Id::from("a"), 64).unwrap();
         let expected = r#"{"jsonrpc":"2.0","id":"a","result":{"n":123456789012345678901234567890,"e":1e400}}"#;
         assert_eq!(reply.raw(), expected);

@@ -10,8 +10,9 @@ use gateway_protocol::{Message, Outcome, Reply, Revision, RpcError, code};
 use serde_json::{Map, Value, json};
 
 use super::Sharing;
-use super::board::{Board, Queues};
+use super::board::Board;
 use super::process::{Launch, Process};
+use super::queues::Queues;
 use crate::{ask, probe};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -80,14 +81,23 @@ impl Opening {
     pub(super) fn key(&self, owner: &str) -> String {
         match self {
             Self::Discover => json!([owner]).to_string(),
-            Self::Handshake(params) => json!([owner, params.get("protocolVersion"), params.get("capabilities")]).to_string(),
+            Self::Handshake(params) => {
+                json!([owner, params.get("protocolVersion"), params.get("capabilities")]).to_string()
+            }
         }
     }
 }
 
 impl Seat {
     pub(super) fn new(launch: Arc<Launch>, key: String, opening: Opening) -> Self {
-        Self { key, launch, opening, queues: Arc::default(), state: tokio::sync::Mutex::default(), current: Mutex::default() }
+        Self {
+            key,
+            launch,
+            opening,
+            queues: Arc::default(),
+            state: tokio::sync::Mutex::default(),
+            current: Mutex::default(),
+        }
     }
 
     pub(super) fn queues(&self) -> &Queues {
@@ -187,12 +197,17 @@ impl Seat {
     async fn discover(&self, process: &Process) -> Result<Value, SeatError> {
         let params = Map::from_iter([("_meta".into(), Value::Object(probe::own_meta()))]);
         let limit = DISCOVERY.min(self.launch.config.request_timeout);
-        match self.question(process, "server/discover", params, limit).await {
-            Ok(Outcome::Result(found)) if probe::speaks_modern(&found) => Ok(found),
-            Ok(Outcome::Error(error)) => Err(SeatError::Refused(error)),
-            // Silence, an early end, an answer of another shape: all the marks of an older revision.
-            _ => Err(SeatError::Refused(RpcError::new(code::METHOD_NOT_FOUND, "no modern revision"))),
-        }
+        let refused = match self.question(process, "server/discover", params, limit).await {
+            Ok(Outcome::Result(found)) if probe::speaks_modern(&found) => return Ok(found),
+            // It may be broken and not old: the next caller finds out anew.
+            Err(UpstreamError::Unreachable(..)) => RpcError::new(code::INTERNAL, "the program ended"),
+            // A refusal, silence, an answer of another shape: all the marks of an older revision.
+            _ => {
+                self.launch.note_legacy();
+                RpcError::new(code::METHOD_NOT_FOUND, "no modern revision")
+            }
+        };
+        Err(SeatError::Refused(refused))
     }
 
     async fn question(
@@ -258,11 +273,16 @@ mod tests {
 
     #[test]
     fn a_shared_child_hears_of_no_client() {
-        let said = json!({ "protocolVersion": "2025-06-18", "capabilities": { "roots": {} }, "clientInfo": { "name": "c" } });
+        let said =
+            json!({ "protocolVersion": "2025-06-18", "capabilities": { "roots": {} }, "clientInfo": { "name": "c" } });
         let params = said.as_object().unwrap();
-        let Opening::Handshake(own) = Opening::handshake(params.clone(), Sharing::PerPrincipal) else { panic!("a handshake") };
+        let Opening::Handshake(own) = Opening::handshake(params.clone(), Sharing::PerPrincipal) else {
+            panic!("a handshake")
+        };
         assert_eq!(&own, params);
-        let Opening::Handshake(shared) = Opening::handshake(params.clone(), Sharing::Shared) else { panic!("a handshake") };
+        let Opening::Handshake(shared) = Opening::handshake(params.clone(), Sharing::Shared) else {
+            panic!("a handshake")
+        };
         assert_eq!(shared["protocolVersion"], "2025-06-18");
         assert_eq!(shared["capabilities"], json!({}));
         assert_eq!(shared["clientInfo"]["name"], "portreeve");

@@ -1,0 +1,65 @@
+//! Rows of SQLite as tenants, agents and keys.
+
+use gateway_core::ports::{KeyOwner, StoredKey, Tenant};
+use gateway_core::{BoxError, TenantId};
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+use uuid::Uuid;
+
+use crate::records::{AgentRow, agent_key, tenant_key};
+
+fn uuid(row: &SqliteRow, column: &str) -> Result<Uuid, BoxError> {
+    Ok(Uuid::try_parse(row.try_get(column)?)?)
+}
+
+fn strings(row: &SqliteRow, column: &str) -> Result<Vec<String>, BoxError> {
+    let text: Option<String> = row.try_get(column)?;
+    Ok(text.map(|text| serde_json::from_str(&text)).transpose()?.unwrap_or_default())
+}
+
+pub(super) fn tenant(row: &SqliteRow) -> Result<Tenant, BoxError> {
+    let created_at: Option<String> = row.try_get("created_at")?;
+    Ok(Tenant {
+        id: TenantId(uuid(row, "id")?),
+        name: row.try_get("name")?,
+        created_at: created_at.unwrap_or_default(),
+    })
+}
+
+pub(super) fn agent_row(row: &SqliteRow) -> Result<AgentRow, BoxError> {
+    Ok(AgentRow {
+        id: uuid(row, "id")?,
+        organization_id: uuid(row, "organization_id")?,
+        agent_id: row.try_get("agent_id")?,
+        name: row.try_get("name")?,
+        description: row.try_get("description")?,
+        autonomy_level: row.try_get("autonomy_level")?,
+        allowed_types: strings(row, "allowed_types")?,
+        max_risk: row.try_get("max_risk")?,
+        owner_name: row.try_get("owner_name")?,
+        owner_email: row.try_get("owner_email")?,
+        status: row.try_get("status")?,
+        created_at: row.try_get("created_at")?,
+    })
+}
+
+pub(super) fn agent_owner(row: &SqliteRow) -> Result<KeyOwner, BoxError> {
+    agent_key(uuid(row, "key_id")?, row.try_get("key_hash")?, row.try_get("revoked")?, agent_row(row)?)
+}
+
+pub(super) fn tenant_owner(row: &SqliteRow) -> Result<KeyOwner, BoxError> {
+    let tenant: Option<String> = row.try_get("tenant_id")?;
+    let tenant = tenant.map(|text| Uuid::try_parse(&text)).transpose()?;
+    let active = row.try_get::<Option<bool>, _>("is_active")?.unwrap_or(false);
+    tenant_key(uuid(row, "id")?, row.try_get("key_hash")?, tenant, strings(row, "scopes")?, active)
+}
+
+pub(super) fn key(row: &SqliteRow) -> Result<StoredKey, BoxError> {
+    Ok(StoredKey {
+        id: uuid(row, "id")?,
+        prefix: row.try_get("key_prefix")?,
+        created_at: row.try_get::<Option<String>, _>("created_at")?.unwrap_or_default(),
+        last_used_at: row.try_get("last_used_at")?,
+        revoked_at: row.try_get("revoked_at")?,
+    })
+}

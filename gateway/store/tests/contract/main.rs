@@ -1,0 +1,57 @@
+//! One contract, two engines: every function here runs against SQLite and against a real Postgres.
+//!
+//! Postgres comes from `PORTREEVE_TEST_POSTGRES`, the URL of somebody who may create databases; each test makes its own and
+//! drops it. Without the variable the Postgres half fails rather than pretending.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod directory;
+mod fickle;
+mod ledger;
+mod people;
+mod schema;
+mod spool;
+mod stage;
+mod tampering;
+mod tenants;
+
+macro_rules! contract {
+    ($($suite:ident: $($test:ident,)*;)*) => {
+        mod sqlite {
+            $($(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $test() {
+                    crate::$suite::$test(&crate::stage::Stage::sqlite().await).await;
+                }
+            )*)*
+        }
+
+        mod postgres {
+            $($(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $test() {
+                    crate::$suite::$test(&crate::stage::Stage::postgres().await).await;
+                }
+            )*)*
+        }
+    };
+}
+
+contract! {
+    schema:
+        every_table_has_its_columns, defaults_are_the_seeds, what_the_checks_forbid_is_refused,
+        unique_keys_hold, an_agents_keys_go_with_it, tenants_are_organizations,;
+    tenants:
+        tenants_are_found_by_name_and_id, an_agent_and_its_key_are_one, refused_agents_leave_nothing,
+        names_are_a_tenants_own, keys_are_listed_and_revoked, tools_are_remembered_once, secrets_are_shared,
+        two_nodes_may_start_together,;
+    directory:
+        keys_open_until_they_are_revoked, tenant_keys_carry_scopes, nobody_may_be_somebody, many_callers_at_once_are_served,;
+    ledger:
+        what_is_read_is_what_was_hashed, the_known_vector_is_stored_as_known, chains_are_apart,
+        a_replay_doubles_nothing, fifty_at_once_make_one_chain, two_nodes_never_fork_a_chain,
+        rows_name_their_tool, one_bad_record_does_not_stop_the_others, payloads_no_database_holds_are_left_out,;
+    tampering:
+        changing_a_nested_value_shows, changing_any_column_shows, deleting_the_third_of_five_shows_at_the_fourth,
+        reordering_shows, a_cut_tail_and_a_false_head_show, an_empty_chain_is_whole_and_limits_are_kept,;
+}

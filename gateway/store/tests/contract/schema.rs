@@ -1,0 +1,225 @@
+//! The tables are the seeds' tables, to the column.
+
+use crate::people::agent;
+use crate::stage::Stage;
+
+const COLUMNS: &[(&str, &str)] = &[
+    (
+        "agent_registry",
+        "id organization_id agent_id name description autonomy_level allowed_types max_risk owner_name owner_email status metadata created_at updated_at",
+    ),
+    ("agent_api_keys", "id agent_registry_id key_hash key_prefix last_used_at revoked_at created_at"),
+    (
+        "agent_traces",
+        "id organization_id trace_id agent_id event_type decision_type risk_level reversibility classification_code description reasoning authorization context previous_hash event_hash created_at seq",
+    ),
+    (
+        "agent_policies",
+        "id organization_id policy_id name category severity rule regulatory_mapping active created_at updated_at",
+    ),
+    ("tenants", "id name config created_at"),
+    ("tool_registry", "id tenant_id name version is_recommended schema metadata risk_level is_active created_at"),
+    ("resource_usage", "id tenant_id month_year invocation_count total_execution_time_ms hard_quota"),
+    (
+        "audit_logs",
+        "id tenant_id agent_id tool_id input_payload output_payload risk_classification execution_time_ms status_code timestamp trace_id",
+    ),
+    ("api_keys", "id tenant_id name key_hash scopes is_active created_at last_used_at"),
+    ("access_policies", "id tenant_id name rule_type rule_definition created_at"),
+    ("dlp_config", "id tenant_id name patterns severity is_active created_at"),
+    ("tool_sessions", "id tenant_id agent_id status context_data started_at finished_at"),
+];
+
+// acceptance 1, 2, 3, 4, 38: the columns, and on Postgres their types.
+pub async fn every_table_has_its_columns(stage: &Stage) {
+    for (table, columns) in COLUMNS {
+        assert_eq!(stage.columns(table).await, columns.split(' ').collect::<Vec<_>>(), "{table}");
+    }
+    if !stage.is_postgres() {
+        return;
+    }
+    for (column, kind) in [
+        ("agent_registry.id", "uuid"),
+        ("agent_registry.allowed_types", "ARRAY"),
+        ("agent_registry.metadata", "jsonb"),
+        ("agent_registry.created_at", "timestamp with time zone"),
+        ("agent_traces.authorization", "jsonb"),
+        ("agent_traces.seq", "bigint"),
+        ("agent_policies.regulatory_mapping", "ARRAY"),
+        ("agent_policies.active", "boolean"),
+        ("tenants.name", "character varying"),
+        ("audit_logs.id", "bigint"),
+        ("audit_logs.execution_time_ms", "integer"),
+        ("audit_logs.timestamp", "timestamp with time zone"),
+        ("tool_registry.version", "character varying"),
+        ("api_keys.scopes", "jsonb"),
+    ] {
+        let (table, name) = column.split_once('.').unwrap();
+        let sql = format!(
+            "SELECT data_type::text FROM information_schema.columns WHERE table_name = '{table}' AND column_name = '{name}'"
+        );
+        assert_eq!(stage.text(sql).await.as_deref(), Some(kind), "{column}");
+    }
+}
+
+async fn tenant(stage: &Stage) -> String {
+    stage.store.tenants().add_tenant("acme").await.unwrap().id.to_string()
+}
+
+// acceptance 1, 4, 38: what a row is when only the required fields are given.
+pub async fn defaults_are_the_seeds(stage: &Stage) {
+    let tenant = tenant(stage).await;
+    let inserts = [
+        format!(
+            "INSERT INTO agent_registry (organization_id, agent_id, name, autonomy_level) VALUES ('{tenant}', 'a', 'A', 'A1')"
+        ),
+        format!(
+            "INSERT INTO agent_policies (organization_id, policy_id, name, rule) VALUES ('{tenant}', 'p', 'P', '{{}}')"
+        ),
+        format!("INSERT INTO tool_registry (tenant_id, name, version, schema) VALUES ('{tenant}', 't', '1', '{{}}')"),
+        format!("INSERT INTO resource_usage (tenant_id, month_year) VALUES ('{tenant}', '2026-02')"),
+        format!("INSERT INTO api_keys (tenant_id, name, key_hash) VALUES ('{tenant}', 'k', 'h')"),
+        format!("INSERT INTO dlp_config (tenant_id, name, patterns) VALUES ('{tenant}', 'd', '[]')"),
+        format!("INSERT INTO tool_sessions (tenant_id, agent_id, status) VALUES ('{tenant}', 'a', 'running')"),
+        format!(
+            "INSERT INTO access_policies (tenant_id, name, rule_type, rule_definition) VALUES ('{tenant}', 'r', 'RBAC', '{{}}')"
+        ),
+    ];
+    for insert in inserts {
+        stage.execute(insert.clone()).await.unwrap_or_else(|error| panic!("{insert}: {error}"));
+    }
+    let (yes, no, list) = if stage.is_postgres() { ("true", "false", "{}") } else { ("1", "0", "[]") };
+    for (column, table, expected) in [
+        ("max_risk", "agent_registry", "R2"),
+        ("status", "agent_registry", "active"),
+        ("allowed_types", "agent_registry", list),
+        ("metadata", "agent_registry", "{}"),
+        ("active", "agent_policies", yes),
+        ("regulatory_mapping", "agent_policies", list),
+        ("is_recommended", "tool_registry", no),
+        ("risk_level", "tool_registry", "unclassified"),
+        ("is_active", "tool_registry", yes),
+        ("invocation_count", "resource_usage", "0"),
+        ("total_execution_time_ms", "resource_usage", "0"),
+        ("is_active", "api_keys", yes),
+        ("severity", "dlp_config", "medium"),
+    ] {
+        let found = stage.text(format!("SELECT CAST({column} AS TEXT) FROM {table}")).await;
+        assert_eq!(found.as_deref(), Some(expected), "{table}.{column}");
+    }
+    for table in ["agent_registry", "agent_policies", "tool_registry", "api_keys", "tool_sessions", "access_policies"] {
+        let id = stage.text(format!("SELECT CAST(id AS TEXT) FROM {table}")).await.unwrap();
+        assert!(uuid::Uuid::try_parse(&id).is_ok(), "{table}: {id}");
+    }
+    for table in ["tenants", "organizations", "agent_registry", "tool_registry"] {
+        assert!(stage.text(format!("SELECT CAST(created_at AS TEXT) FROM {table}")).await.is_some(), "{table}");
+    }
+}
+
+// acceptance 1, 3, 4: autonomy A6, max_risk R5, status x, and the enums of traces and policies.
+pub async fn what_the_checks_forbid_is_refused(stage: &Stage) {
+    let tenant = tenant(stage).await;
+    let agent = |column: &str, value: &str| {
+        format!(
+            "INSERT INTO agent_registry (organization_id, agent_id, name, autonomy_level, {column}) VALUES ('{tenant}', 'a', 'A', 'A1', '{value}')"
+        )
+    };
+    let trace = |column: &str, value: &str| {
+        format!(
+            "INSERT INTO agent_traces (trace_id, agent_id, event_type, event_hash, seq, {column}) VALUES ('t', 'a', 'decision', 'h', 1, '{value}')"
+        )
+    };
+    let bad = [
+        agent("max_risk", "R5"),
+        agent("status", "x"),
+        format!("INSERT INTO agent_registry (organization_id, agent_id, name, autonomy_level) VALUES ('{tenant}', 'a', 'A', 'A6')"),
+        "INSERT INTO agent_registry (organization_id, agent_id, name, autonomy_level) VALUES ('00000000-0000-0000-0000-000000000001', 'a', 'A', 'A1')".into(),
+        "INSERT INTO agent_registry (agent_id, name, autonomy_level) VALUES ('a', 'A', 'A1')".into(),
+        format!("INSERT INTO agent_registry (organization_id, name, autonomy_level) VALUES ('{tenant}', 'A', 'A1')"),
+        trace("decision_type", "D5"),
+        trace("risk_level", "R0"),
+        trace("reversibility", "never"),
+        "INSERT INTO agent_traces (trace_id, agent_id, event_type, event_hash, seq) VALUES ('t', 'a', 'note', 'h', 1)".into(),
+        "INSERT INTO agent_traces (trace_id, agent_id, event_type, seq) VALUES ('t', 'a', 'decision', 1)".into(),
+        format!("INSERT INTO agent_policies (organization_id, policy_id, name, rule, severity) VALUES ('{tenant}', 'p', 'P', '{{}}', 'huge')"),
+        format!("INSERT INTO agent_policies (organization_id, policy_id, name, rule) VALUES ('{tenant}', 'p', 'P', 'no json')"),
+        format!("INSERT INTO tool_sessions (tenant_id, agent_id, status) VALUES ('{tenant}', 'a', 'asleep')"),
+        format!("INSERT INTO access_policies (tenant_id, name, rule_type, rule_definition) VALUES ('{tenant}', 'r', 'MAC', '{{}}')"),
+        format!("INSERT INTO tenants (name) VALUES ('{}')", "x".repeat(256)),
+    ];
+    for insert in bad {
+        assert!(stage.execute(insert.clone()).await.is_err(), "{insert}");
+    }
+    stage.execute(agent("max_risk", "R4")).await.unwrap();
+    stage.execute(trace("risk_level", "R4")).await.unwrap();
+}
+
+// acceptance 3, 38: unique trace ids, tool versions, months; a chain has each place once, also nobody's chain.
+pub async fn unique_keys_hold(stage: &Stage) {
+    let tenant = tenant(stage).await;
+    let trace = |id: &str, organization: &str, seq: u32| {
+        format!(
+            "INSERT INTO agent_traces (trace_id, organization_id, agent_id, event_type, event_hash, seq) VALUES ('{id}', {organization}, 'a', 'decision', 'h', {seq})"
+        )
+    };
+    let own = format!("'{tenant}'");
+    for (sql, good) in [
+        (
+            format!(
+                "INSERT INTO tool_registry (tenant_id, name, version, schema) VALUES ('{tenant}', 't', '1', '{{}}')"
+            ),
+            true,
+        ),
+        (
+            format!(
+                "INSERT INTO tool_registry (tenant_id, name, version, schema) VALUES ('{tenant}', 't', '2', '{{}}')"
+            ),
+            true,
+        ),
+        (
+            format!(
+                "INSERT INTO tool_registry (tenant_id, name, version, schema) VALUES ('{tenant}', 't', '1', '{{}}')"
+            ),
+            false,
+        ),
+        (format!("INSERT INTO resource_usage (tenant_id, month_year) VALUES ('{tenant}', '2026-02')"), true),
+        (format!("INSERT INTO resource_usage (tenant_id, month_year) VALUES ('{tenant}', '2026-02')"), false),
+        (trace("t1", "NULL", 1), true),
+        (trace("t1", "NULL", 2), false),
+        (trace("t2", "NULL", 1), false),
+        (trace("t3", &own, 1), true),
+        (trace("t4", &own, 1), false),
+        (
+            format!(
+                "INSERT INTO agent_policies (organization_id, policy_id, name, rule) VALUES ({own}, 'p', 'P', '{{}}')"
+            ),
+            true,
+        ),
+        (
+            format!(
+                "INSERT INTO agent_policies (organization_id, policy_id, name, rule) VALUES ({own}, 'p', 'P', '{{}}')"
+            ),
+            false,
+        ),
+        ("INSERT INTO agent_policies (policy_id, name, rule) VALUES ('p', 'P', '{}')".into(), true),
+        ("INSERT INTO agent_policies (policy_id, name, rule) VALUES ('p', 'P', '{}')".into(), false),
+    ] {
+        assert_eq!(stage.execute(sql.clone()).await.is_ok(), good, "{sql}");
+    }
+}
+
+// acceptance 2
+pub async fn an_agents_keys_go_with_it(stage: &Stage) {
+    let (record, _) = agent(stage, "acme", "a-1", 1).await;
+    stage.store.tenants().add_key(record.tenant, &record.agent.agent_id, "another", "adp_sk_a").await.unwrap();
+    assert_eq!(stage.count("agent_api_keys").await, 2);
+    stage.execute(format!("DELETE FROM agent_registry WHERE id = '{}'", record.id)).await.unwrap();
+    assert_eq!(stage.count("agent_api_keys").await, 0);
+}
+
+pub async fn tenants_are_organizations(stage: &Stage) {
+    let id = tenant(stage).await;
+    assert_eq!(stage.text("SELECT CAST(id AS TEXT) FROM organizations").await, Some(id));
+    stage.execute("INSERT INTO tenants (name) VALUES ('by hand')").await.unwrap();
+    assert_eq!(stage.count("tenants JOIN organizations ON organizations.id = tenants.id").await, 2);
+}
