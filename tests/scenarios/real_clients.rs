@@ -125,5 +125,5 @@ async fn a_session_belongs_to_the_agent_that_opened_it() {
     let end = [("x-api-key", one.key.as_str()), ("mcp-session-id", session.as_str())];
     let ended = world.client.send("DELETE", &world.url("/everything/mcp"), &end, "").await;
     assert!(ended.status < 300, "{}", ended.status);
-    assert_eq!(ask(&one, "/everything/mcp", &session).await, 404, "ended upstream too");
+    assert!(ask(&one, "/everything/mcp", &session).await >= 400, "ended upstream too");
 }

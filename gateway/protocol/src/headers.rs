@@ -234,8 +234,9 @@ fn mismatch(text: impl Into<String>) -> Malformed {
     Malformed::new(code::HEADER_MISMATCH, text)
 }
 
+/// Only the stateless revisions are chosen per request; the older ones are negotiated in a handshake.
 fn unsupported(requested: &str) -> Malformed {
-    let supported = Revision::ALL.map(Revision::as_str);
+    let supported: Vec<_> = Revision::ALL.into_iter().filter(|known| known.is_modern()).map(Revision::as_str).collect();
     Malformed::new(code::UNSUPPORTED_VERSION, format!("unsupported protocol version `{}`", shown(requested)))
         .with_data(json!({ "supported": supported, "requested": shown(requested) }))
 }

@@ -52,7 +52,7 @@ fn an_unknown_version_is_told_which_ones_there_are() {
     let message = request("server/discover", json!({}), Some("2031-01-01"));
     let refusal = declared_revision(&headers(&[("mcp-protocol-version", "2031-01-01")]), &message).unwrap_err();
     let expected = json!({
-        "supported": ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"],
+        "supported": ["2026-07-28"],
         "requested": "2031-01-01",
     });
     assert_eq!(refusal.data.as_deref(), Some(&expected));
