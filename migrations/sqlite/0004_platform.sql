@@ -15,7 +15,7 @@ CREATE TABLE tool_registry (
 ) STRICT;
 
 CREATE TABLE resource_usage (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    id INTEGER PRIMARY KEY,
     tenant_id TEXT REFERENCES tenants (id),
     month_year TEXT CHECK (length(month_year) <= 7),
     invocation_count INTEGER DEFAULT 0,
@@ -26,7 +26,7 @@ CREATE TABLE resource_usage (
 
 -- One row per call; `trace_id` leads to its proof, and being unique makes a replay harmless.
 CREATE TABLE audit_logs (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    id INTEGER PRIMARY KEY,
     tenant_id TEXT REFERENCES tenants (id),
     agent_id TEXT CHECK (length(agent_id) <= 255),
     tool_id TEXT REFERENCES tool_registry (id),

@@ -22,8 +22,7 @@ async fn while_the_store_is_away_the_spool_is_the_ledger() {
     assert_eq!(during.decision(), "allow", "{}", during.text());
     assert!(began.elapsed() < Duration::from_secs(20), "a stuck store is given up on");
     assert_eq!(stub.calls(), 2);
-    let _ = lock.kill();
-    let _ = lock.wait();
+    release(&world, &mut lock);
     world.eventually("SELECT count(*) FROM agent_traces WHERE agent_id = 'a-3'", 2).await;
     assert_eq!(agent.call("crm/write", json!({ "n": 2 })).await.decision(), "allow");
     world.gateway().signal("TERM");
@@ -39,25 +38,29 @@ fn stall(world: &World) -> std::process::Child {
     child
 }
 
-#[tokio::test]
-async fn what_cannot_be_recorded_is_not_done() {
-    let stub = Stub::start(&["write", "read"]).await;
-    // A spool that cannot be written: its directory is a file.
-    let world = World::on(Kind::Postgres)
-        .upstream("crm", json!({ "url": stub.url() }))
-        .manifests("crm", &[("write", "LOW_WRITE"), ("read", "READ_ONLY")])
-        .start();
-    let agent = world.agent("a-3", "A3");
-    let spool = world.directory.path().join("data/spool");
-    let found = [spool, world.directory.path().join("spool")].into_iter().find(|path| path.is_dir());
-    let spool = found.expect("the spool's directory");
-    std::fs::remove_dir_all(&spool).unwrap();
-    std::fs::write(&spool, "not a directory").unwrap();
-    let mut lock = stall(&world);
-    let refused = agent.call("crm/write", json!({ "n": 1 })).await;
-    assert_eq!(refused.status, 503, "{}", refused.text());
-    assert_eq!(refused.message()["error"]["code"], 5030);
-    assert_eq!(stub.calls(), 0, "an unrecorded call does not leave");
+/// Ends the session that holds the lock: killing the client alone would leave it asleep on the server.
+fn release(world: &World, lock: &mut std::process::Child) {
+    world.database.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%' AND pid <> pg_backend_pid()");
     let _ = lock.kill();
     let _ = lock.wait();
+}
+
+#[tokio::test]
+async fn what_cannot_be_recorded_is_not_done() {
+    let stub = Stub::start(&["write"]).await;
+    // A spool that is full as soon as anything is in it.
+    let world = World::on(Kind::Postgres)
+        .upstream("crm", json!({ "url": stub.url() }))
+        .manifests("crm", &[("write", "LOW_WRITE")])
+        .set("audit", json!({ "spool_bytes": 1 }))
+        .start();
+    let agent = world.agent("a-3", "A3");
+    let mut lock = stall(&world);
+    let held = agent.call("crm/write", json!({ "n": 1 })).await;
+    assert_eq!(held.decision(), "allow", "the spool still takes one: {}", held.text());
+    let refused = agent.call("crm/write", json!({ "n": 2 })).await;
+    assert_eq!(refused.status, 503, "{}", refused.text());
+    assert_eq!(refused.message()["error"]["code"], 5030);
+    assert_eq!(stub.calls(), 1, "an unrecorded call does not leave");
+    release(&world, &mut lock);
 }

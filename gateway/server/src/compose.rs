@@ -69,9 +69,15 @@ pub struct Node {
 
 pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeError> {
     let policies = load_policies(config.policies.as_deref()).map_err(ComposeError::Problems)?;
+    if config.shared_state.is_some() {
+        tracing::warn!("shared_state is not used yet: rate limits count on each node by itself");
+    }
+    if !config.identity.oidc.is_empty() {
+        tracing::warn!("identity.oidc is not used yet: tokens of identity providers are refused");
+    }
     let store = Store::open(config.store.reveal()).await?;
     let seal_key = store.secret(SEAL_KEY).await?;
-    let options = WriterOptions::new(&config.audit.spool);
+    let options = WriterOptions { spool_bytes: config.audit.spool_bytes, ..WriterOptions::new(&config.audit.spool) };
     let writer = AuditWriter::start(store.ledger(), options).map_err(|error| ComposeError::Audit(error.to_string()))?;
     let directory = CachedDirectory::new(store.tenants(), config.identity.anonymous.clone());
     let limits = Arc::new(RateLimits::new(config.limits.agent_per_minute));

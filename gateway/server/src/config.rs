@@ -129,6 +129,7 @@ pub struct Oidc {
 pub struct Audit {
     pub wait: AuditWait,
     pub spool: PathBuf,
+    pub spool_bytes: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]

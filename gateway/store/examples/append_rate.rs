@@ -1,6 +1,6 @@
 //! What a record costs: appends pairs of trace and row through the writer into SQLite, and prints the CPU time of each.
 //!
-//!     cargo run --release -p gateway-store --example append_rate [pairs] [url]
+//!     cargo run --release -p gateway-store --example append_rate [pairs] [pairs a second] [url]
 
 use std::error::Error;
 use std::sync::Arc;
@@ -23,6 +23,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let pairs: u32 = arguments.next().map_or(Ok(200_000), |text| text.parse())?;
+    // As fast as it goes, or as a server under a steady load would.
+    let pace: u32 = arguments.next().map_or(Ok(0), |text| text.parse())?;
     let folder = tempfile::tempdir()?;
     let url = arguments.next().unwrap_or_else(|| format!("sqlite://{}", folder.path().join("rate.db").display()));
     let store = Store::open(&url).await?;
@@ -68,7 +70,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
             status: Status::Ok,
             timestamp,
         });
-        if n % 100 == 99 {
+        let due = if pace > 0 { Duration::from_secs(1) * (n + 1) / pace } else { Duration::ZERO };
+        if let Some(early) = due.checked_sub(began.elapsed()).filter(|early| *early > Duration::from_millis(1)) {
+            tokio::time::sleep(early).await;
+        } else if n % 100 == 99 {
             tokio::task::yield_now().await;
         }
     }

@@ -13,13 +13,15 @@ use std::time::{Duration, Instant};
 use gateway_core::ports::Record;
 use sha2::{Digest, Sha256};
 
-const NAME: &str = "audit.spool";
+/// One file for each process that may use the folder at a time: a node, and those it hands over to.
+const NAMES: [&str; 4] = ["audit.spool", "audit.1.spool", "audit.2.spool", "audit.3.spool"];
 const SET_ASIDE: &str = "audit.refused";
 /// Length, blank, checksum, blank.
 const FRAME: usize = 8 + 1 + 16 + 1;
 
 pub(crate) struct Spool {
     folder: PathBuf,
+    path: PathBuf,
     file: File,
     written: u64,
     replayed: u64,
@@ -33,27 +35,60 @@ pub(crate) struct Piece {
 }
 
 impl Spool {
-    /// Takes over what an earlier process left behind.
+    /// Takes over what earlier processes left behind. A node and its successor share a folder for a while, so each process
+    /// has a file of its own in it, held by a lock.
     pub fn open(folder: &Path) -> io::Result<Self> {
         std::fs::create_dir_all(folder)?;
-        let path = folder.join(NAME);
+        let mut own: Option<Self> = None;
+        for name in NAMES {
+            let path = folder.join(name);
+            if own.is_some() && !path.exists() {
+                continue;
+            }
+            let Some(mut found) = Self::open_file(folder, path)? else {
+                continue;
+            };
+            match &mut own {
+                None => own = Some(found),
+                Some(own) => own.absorb(&mut found)?,
+            }
+        }
+        let busy = || io::Error::new(io::ErrorKind::ResourceBusy, "too many gateways use it");
+        let mut own = own.ok_or_else(busy)?;
+        File::open(folder)?.sync_all()?;
+        if own.written > 0 {
+            tracing::warn!(
+                "{} bytes of audit records were left in `{}` and will be replayed",
+                own.written,
+                folder.display()
+            );
+            own.since = Some(Instant::now());
+        }
+        Ok(own)
+    }
+
+    /// `None` when another process holds it.
+    fn open_file(folder: &Path, path: PathBuf) -> io::Result<Option<Self>> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path)?;
         if !file.metadata()?.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("`{}` is not a file", path.display())));
         }
-        file.try_lock().map_err(|_| io::Error::new(io::ErrorKind::ResourceBusy, "another gateway uses it"))?;
-        File::open(folder)?.sync_all()?;
-        let mut spool = Self { folder: folder.into(), file, written: 0, replayed: 0, since: None };
-        spool.recover()?;
-        if spool.written > 0 {
-            tracing::warn!(
-                "{} bytes of audit records were left in `{}` and will be replayed",
-                spool.written,
-                path.display()
-            );
-            spool.since = Some(Instant::now());
+        if file.try_lock().is_err() {
+            return Ok(None);
         }
-        Ok(spool)
+        let mut spool = Self { folder: folder.into(), path, file, written: 0, replayed: 0, since: None };
+        spool.recover()?;
+        Ok(Some(spool))
+    }
+
+    /// Moves what a process that is gone had not replayed behind our own records.
+    fn absorb(&mut self, other: &mut Self) -> io::Result<()> {
+        let mut bytes = vec![0; usize::try_from(other.written).unwrap_or_default()];
+        other.file.read_exact_at(&mut bytes, 0)?;
+        self.file.write_all_at(&bytes, self.written)?;
+        self.file.sync_data()?;
+        self.written += other.written;
+        other.advance(other.written)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -138,7 +173,7 @@ impl Spool {
     #[cfg(test)]
     pub fn unwritable(folder: &Path) -> io::Result<Self> {
         let mut spool = Self::open(folder)?;
-        spool.file = File::open(folder.join(NAME))?;
+        spool.file = File::open(&spool.path)?;
         Ok(spool)
     }
 
@@ -159,9 +194,11 @@ impl Spool {
             line.clear();
         }
         if damaged {
-            let aside = self.folder.join(format!("{NAME}.damaged-{}", std::process::id()));
+            let mut aside = self.path.clone().into_os_string();
+            aside.push(format!(".damaged-{}", std::process::id()));
+            let aside = PathBuf::from(aside);
             tracing::error!("the audit spool was damaged; its bytes are kept in `{}`", aside.display());
-            std::fs::copy(self.folder.join(NAME), &aside)?;
+            std::fs::copy(&self.path, &aside)?;
             File::open(&aside)?.sync_all()?;
             self.file.write_all_at(&whole, 0)?;
         }

@@ -24,7 +24,7 @@ pub fn config(written: WrittenConfig, file: Option<&Path>, problems: &mut Proble
     let base = file.and_then(Path::parent).unwrap_or(Path::new(""));
     let listen = listen(written.listen, base, problems);
     let store = store_url(written.store.url.as_deref().unwrap_or(STORE), base, problems);
-    let audit = audit(written.audit, &store, base);
+    let audit = audit(written.audit, &store, base, problems);
     let tool_separator = separator(written.tool_separator, problems);
     let upstreams = upstreams(written.upstreams, &tool_separator, listen.mcp.ip().is_loopback(), base, problems);
     Config {
@@ -158,13 +158,20 @@ pub fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-fn audit(written: WrittenAudit, store: &str, base: &Path) -> Audit {
+/// More would take too long to replay.
+const MOST_SPOOLED: u64 = 64 << 20;
+
+fn audit(written: WrittenAudit, store: &str, base: &Path, problems: &mut Problems) -> Audit {
     let beside_store = || {
         let dir = store.strip_prefix("sqlite://").and_then(|file| Path::new(file).parent()).map(Path::to_owned);
         dir.map_or_else(|| base.join("data/spool"), |dir: PathBuf| dir.join("spool"))
     };
     let spool = written.spool.map(|dir| base.join(dir)).unwrap_or_else(beside_store);
-    Audit { wait: written.wait.unwrap_or_default(), spool }
+    let spool_bytes = written.spool_bytes.map_or(MOST_SPOOLED, |size| size.0);
+    if spool_bytes > MOST_SPOOLED {
+        problems.say("audit.spool_bytes", "must be at most 64MiB");
+    }
+    Audit { wait: written.wait.unwrap_or_default(), spool, spool_bytes }
 }
 
 fn limits(written: &WrittenLimits, problems: &mut Problems) -> Limits {

@@ -138,6 +138,8 @@ pub struct WrittenAudit {
     pub wait: Option<AuditWait>,
     /// The directory that takes traces while the store is away. Default `spool` beside the SQLite file, else `data/spool`.
     pub spool: Option<String>,
+    /// How much the spool may hold before calls are refused. Default and at most 64MiB.
+    pub spool_bytes: Option<Size>,
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]

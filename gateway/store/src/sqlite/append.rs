@@ -1,7 +1,6 @@
 //! The statements of one append in SQLite: few texts, each prepared once, many rows a statement.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
 use gateway_core::outcome::AuditRow;
@@ -28,25 +27,6 @@ pub(super) async fn read_heads(connection: &mut SqliteConnection, chains: &mut C
         let place = usize::try_from(row.try_get::<i64, _>(0)?).unwrap_or(usize::MAX);
         chains.set(place, Head { seq: row.try_get(1)?, event_hash: row.try_get(2)? });
     }
-    Ok(())
-}
-
-pub(super) async fn move_heads(connection: &mut SqliteConnection, chains: &Chains<'_>) -> Result<(), Failure> {
-    let moved: Vec<_> = chains
-        .keys
-        .iter()
-        .zip(&chains.heads)
-        .map(|((key, agent), head)| (key, agent, head.seq, &head.event_hash))
-        .collect();
-    let moved = serde_json::to_string(&moved).map_err(|error| Failure::Away(error.into()))?;
-    sqlx::query(
-        "INSERT INTO chain_heads (organization_key, agent_id, seq, event_hash)
-         SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?1) WHERE true
-         ON CONFLICT DO UPDATE SET seq = excluded.seq, event_hash = excluded.event_hash",
-    )
-    .bind(moved)
-    .execute(connection)
-    .await?;
     Ok(())
 }
 
@@ -103,58 +83,103 @@ pub(super) async fn register(
     Uuid::try_parse(&id).map_err(|error| Failure::Away(error.into()))
 }
 
-/// Rows per statement: few distinct texts, so that each is prepared once, and few round trips.
-const CHUNKS: [usize; 4] = [64, 16, 4, 1];
-
-static INSERT_TRACES: LazyLock<[Arc<str>; 4]> = LazyLock::new(|| {
-    CHUNKS.map(|rows| {
-        let head = "INSERT INTO agent_traces (id, organization_id, trace_id, agent_id, event_type, decision_type, risk_level, \
-                    reversibility, classification_code, description, reasoning, \"authorization\", context, previous_hash, \
-                    event_hash, created_at, seq) VALUES ";
-        statement(head, 17, rows, "")
-    })
-});
-
-static INSERT_ROWS: LazyLock<[Arc<str>; 4]> = LazyLock::new(|| {
-    CHUNKS.map(|rows| {
-        let head = "INSERT INTO audit_logs (tenant_id, agent_id, tool_id, input_payload, output_payload, risk_classification, \
-                    execution_time_ms, status_code, timestamp, trace_id) VALUES ";
-        // A replayed row is the row that is there.
-        statement(head, 10, rows, " ON CONFLICT (trace_id) DO NOTHING")
-    })
-});
-
-fn statement(head: &str, columns: usize, rows: usize, tail: &str) -> Arc<str> {
-    let row = format!("({})", vec!["?"; columns].join(","));
-    let mut text = String::from(head);
-    let _ = write!(text, "{}{tail}", vec![row.as_str(); rows].join(","));
-    text.into()
-}
-
-/// How many rows each statement takes, largest pieces first.
-fn chunks(mut rows: usize, statements: &'static [Arc<str>; 4]) -> Vec<(&'static Arc<str>, usize)> {
-    let mut cut = Vec::new();
-    for (size, statement) in CHUNKS.iter().zip(statements) {
-        cut.extend(std::iter::repeat_n((statement, *size), rows / size));
-        rows %= size;
-    }
-    cut
-}
-
-pub(super) async fn insert_traces(
+/// Everything an append writes, as a rule in one go: each question to SQLite's thread costs two switches of threads, which
+/// for a small batch is more than the work itself.
+pub(super) async fn write(
     connection: &mut SqliteConnection,
     traces: Vec<(&TraceDraft, Placed)>,
+    chains: &Chains<'_>,
+    rows: &[&AuditRow],
+    tools: &KnownTools<'_>,
 ) -> Result<(), Failure> {
-    let mut rest = traces.into_iter();
-    for (statement, size) in chunks(rest.len(), &INSERT_TRACES) {
+    let moved = !traces.is_empty();
+    let (mut traces, mut rows) = (traces.into_iter(), rows.iter());
+    while traces.len() > 0 || rows.len() > 0 {
+        let last = traces.len() <= MOST && rows.len() <= MOST;
+        let (some, others) = (size(traces.len()), size(rows.len()));
         let mut arguments = SqliteArguments::default();
-        arguments.reserve(size * 17, 0);
-        for (draft, placed) in rest.by_ref().take(size) {
+        arguments.reserve((some + 1) * TRACE_COLUMNS + others * ROW_COLUMNS, 0);
+        let taken = traces.len().min(some);
+        for (draft, placed) in traces.by_ref().take(taken) {
             bind_trace(&mut arguments, draft, placed).map_err(sqlx::Error::Encode)?;
         }
-        sqlx::query_with(AssertSqlSafe(Arc::clone(statement)), arguments).execute(&mut *connection).await?;
+        for _ in 0..(some - taken) * TRACE_COLUMNS {
+            arguments.add(None::<i64>).map_err(sqlx::Error::Encode)?;
+        }
+        if moved && last {
+            arguments.add(heads(chains)?).map_err(sqlx::Error::Encode)?;
+        }
+        // What is missing behind the last argument is null by itself.
+        for row in rows.by_ref().take(others) {
+            let tool = registered(row).and_then(|key| tools.get(&key));
+            bind_row(&mut arguments, row, tool).map_err(sqlx::Error::Encode)?;
+        }
+        let text = statement(some, moved && last, others);
+        sqlx::query_with(AssertSqlSafe(text), arguments).execute(&mut *connection).await?;
     }
     Ok(())
+}
+
+/// Sizes of statements: few, so that each is prepared once. A smaller batch leaves the rest of its statement null.
+const SIZES: [usize; 6] = [0, 1, 4, 16, 64, MOST];
+const MOST: usize = 256;
+
+fn size(rows: usize) -> usize {
+    SIZES.into_iter().find(|size| *size >= rows).unwrap_or(MOST)
+}
+
+type Texts = HashMap<(usize, bool, usize), Arc<str>>;
+
+fn statement(traces: usize, moves: bool, rows: usize) -> Arc<str> {
+    static TEXTS: LazyLock<Texts> = LazyLock::new(|| {
+        let mut texts = HashMap::new();
+        for (traces, rows) in SIZES.into_iter().flat_map(|traces| SIZES.map(|rows| (traces, rows))) {
+            for moves in [false, true] {
+                texts.insert((traces, moves, rows), statement_text(traces, moves, rows).into());
+            }
+        }
+        texts
+    });
+    TEXTS.get(&(traces, moves, rows)).cloned().unwrap_or_else(|| statement_text(traces, moves, rows).into())
+}
+
+const TRACE_COLUMNS: usize = 17;
+const ROW_COLUMNS: usize = 10;
+
+fn statement_text(traces: usize, moves: bool, rows: usize) -> String {
+    let values = |columns: usize, rows: usize| {
+        let row = format!("({})", vec!["?"; columns].join(","));
+        vec![row; rows].join(",")
+    };
+    let mut text = String::new();
+    if traces > 0 {
+        text += "INSERT INTO agent_traces (id, organization_id, trace_id, agent_id, event_type, decision_type, risk_level, \
+                 reversibility, classification_code, description, reasoning, \"authorization\", context, previous_hash, \
+                 event_hash, created_at, seq) SELECT * FROM (VALUES ";
+        text += &values(TRACE_COLUMNS, traces);
+        text += ") WHERE column1 IS NOT NULL;";
+    }
+    if moves {
+        text += "INSERT INTO chain_heads (organization_key, agent_id, seq, event_hash) \
+                 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?) WHERE true \
+                 ON CONFLICT DO UPDATE SET seq = excluded.seq, event_hash = excluded.event_hash;";
+    }
+    if rows > 0 {
+        // A replayed row is the row that is there.
+        text += "INSERT INTO audit_logs (tenant_id, agent_id, tool_id, input_payload, output_payload, risk_classification, \
+                 execution_time_ms, status_code, timestamp, trace_id) SELECT * FROM (VALUES ";
+        text += &values(ROW_COLUMNS, rows);
+        text += ") WHERE column10 IS NOT NULL ON CONFLICT (trace_id) DO NOTHING;";
+    }
+    text
+}
+
+/// The heads as they are now, for one argument.
+fn heads(chains: &Chains<'_>) -> Result<String, Failure> {
+    let moved: Vec<_> = (chains.keys.iter().zip(&chains.heads))
+        .map(|((key, agent), head)| (key, agent, head.seq, &head.event_hash))
+        .collect();
+    serde_json::to_string(&moved).map_err(|error| Failure::Away(error.into()))
 }
 
 fn bind_trace(
@@ -180,24 +205,6 @@ fn bind_trace(
     arguments.add(placed.event_hash)?;
     arguments.add(placed.timestamp)?;
     arguments.add(placed.seq)
-}
-
-pub(super) async fn insert_rows(
-    connection: &mut SqliteConnection,
-    rows: &[&AuditRow],
-    tools: &KnownTools<'_>,
-) -> Result<(), Failure> {
-    let mut rest = rows.iter();
-    for (statement, size) in chunks(rows.len(), &INSERT_ROWS) {
-        let mut arguments = SqliteArguments::default();
-        arguments.reserve(size * 10, 0);
-        for row in rest.by_ref().take(size) {
-            let tool = registered(row).and_then(|key| tools.get(&key));
-            bind_row(&mut arguments, row, tool).map_err(sqlx::Error::Encode)?;
-        }
-        sqlx::query_with(AssertSqlSafe(Arc::clone(statement)), arguments).execute(&mut *connection).await?;
-    }
-    Ok(())
 }
 
 fn bind_row(

@@ -8,7 +8,7 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use super::SqlitePools;
-use super::append::{insert_rows, insert_traces, move_heads, read_heads, register, stored};
+use super::append::{read_heads, register, stored, write};
 use crate::batch::{Batch, Chains, ToolIds, organization_key};
 use crate::failure::{Failure, unreadable};
 
@@ -31,10 +31,6 @@ impl SqliteLedger {
             false => None,
         };
         let linked = chains.link(&batch.traces, stored)?;
-        if !linked.new.is_empty() {
-            insert_traces(&mut transaction, linked.new).await?;
-            move_heads(&mut transaction, &chains).await?;
-        }
         let (mut ids, unknown) = self.tools.sort(batch);
         let mut learnt = Vec::new();
         for (tenant, tool) in unknown {
@@ -42,7 +38,7 @@ impl SqliteLedger {
             ids.insert((tenant, tool), id);
             learnt.push(((tenant, tool), id));
         }
-        insert_rows(&mut transaction, &batch.rows, &ids).await?;
+        write(&mut transaction, linked.new, &chains, &batch.rows, &ids).await?;
         transaction.commit().await?;
         self.tools.learn(learnt);
         Ok(linked.receipts)

@@ -215,13 +215,26 @@ async fn a_full_queue_refuses_before_anything_happens() {
     assert_eq!((store.traces().len(), writer.room()), (5, 10));
 }
 
+/// A node and its successor use one folder at a time; what one leaves behind, whoever starts next replays.
 #[tokio::test]
-async fn two_gateways_do_not_share_a_spool() {
+async fn gateways_in_one_folder_spool_apart_and_inherit() {
     let (folder, store) = (tempfile::tempdir().unwrap(), Arc::new(Fickle::default()));
-    let writer = start(&store, options(&folder));
-    let second = AuditWriter::start(Arc::clone(&store) as Arc<dyn Ledger>, options(&folder));
-    assert!(second.err().unwrap().to_string().ends_with("cannot be used: another gateway uses it"));
-    writer.shutdown().await;
+    store.set(FAILING);
+    let old = start(&store, options(&folder));
+    let new = start(&store, options(&folder));
+    for (writer, n) in [(&old, 1), (&new, 2)] {
+        writer.reserve().unwrap();
+        writer.append(draft(None, "a-1", n), true).await.unwrap();
+        writer.release(1);
+    }
+    old.shutdown().await;
+    new.shutdown().await;
+    drop((old, new));
+    assert_eq!(store.traces().len(), 0);
+    store.set(UP);
+    let next = start(&store, options(&folder));
+    until("both are replayed", || store.traces().len() == 2).await;
+    next.shutdown().await;
 }
 
 #[test]
