@@ -18,7 +18,10 @@ impl Judge for Manifest {
         let Some(classified) = &tool.classified else {
             let (name, space) = (&tool.name, tool.name.namespace());
             let hint = format!("an operator can draft one with `portreeve manifest suggest {space}`");
-            return Verdict::deny("unclassified", format!("{name} has no manifest, so nobody has said what it may do; {hint}"));
+            return Verdict::deny(
+                "unclassified",
+                format!("{name} has no manifest, so nobody has said what it may do; {hint}"),
+            );
         };
         // An administrator's key registers agents; it is not an agent and has no mode to be judged by.
         if exchange.principal.is_admin() && !classified.manifest.governs() {

@@ -37,7 +37,10 @@ async fn agents_are_registered(kind: Kind) {
     let registered = answer.tool_json();
     let keys: Vec<&String> = registered.as_object().unwrap_or_else(|| panic!("{registered}")).keys().collect();
     assert_eq!(keys, ["agent_id", "api_key", "status", "autonomy_level"]);
-    assert_eq!((&registered["agent_id"], &registered["status"], &registered["autonomy_level"]), (&json!("agent-billing-001"), &json!("active"), &json!("A3")));
+    assert_eq!(
+        (&registered["agent_id"], &registered["status"], &registered["autonomy_level"]),
+        (&json!("agent-billing-001"), &json!("active"), &json!("A3"))
+    );
     let key = registered["api_key"].as_str().unwrap();
     assert!(key.starts_with("adp_sk_"));
 
@@ -56,7 +59,12 @@ async fn agents_are_registered(kind: Kind) {
     let agent = world.agent_with_key("agent-billing-001", key);
     let own = ask(&agent, "adp_register_agent", json!({ "agent_id": "x", "name": "x", "autonomy_level": "A5" })).await;
     assert!(own.is_tool_error(), "an agent may not make agents");
-    let authorized = ask(&agent, "adp_authorize", json!({ "agent_id": "agent-billing-001", "decision_type": "D2", "risk_level": "R2" })).await;
+    let authorized = ask(
+        &agent,
+        "adp_authorize",
+        json!({ "agent_id": "agent-billing-001", "decision_type": "D2", "risk_level": "R2" }),
+    )
+    .await;
     assert_eq!(
         authorized.tool_json(),
         json!({ "result": "authorized", "override_applied": false, "reasons": [], "matrix_cell": "A3 x D2 = AUTHORIZED" })
@@ -77,9 +85,13 @@ async fn agents_are_registered_on_postgres() {
 async fn a_chain_grows_and_shows_every_change(kind: Kind) {
     let world = World::on(kind).start();
     let agent = world.agent("agent-1", "A3");
-    let verify = async || ask(&agent, "adp_verify_chain", json!({ "agent_id": "agent-1", "limit": 100 })).await.tool_json();
+    let verify =
+        async || ask(&agent, "adp_verify_chain", json!({ "agent_id": "agent-1", "limit": 100 })).await.tool_json();
     let empty = verify().await;
-    assert_eq!((&empty["valid"], &empty["chain_length"], &empty["first_trace"], &empty["broken_at"]), (&json!(true), &json!(0), &Value::Null, &Value::Null));
+    assert_eq!(
+        (&empty["valid"], &empty["chain_length"], &empty["first_trace"], &empty["broken_at"]),
+        (&json!(true), &json!(0), &Value::Null, &Value::Null)
+    );
 
     let first = ask(&agent, "adp_log_trace", vendor("agent-1")).await.tool_json();
     let second = ask(&agent, "adp_log_trace", vendor("agent-1")).await.tool_json();
@@ -93,19 +105,32 @@ async fn a_chain_grows_and_shows_every_change(kind: Kind) {
     futures::future::join_all(more).await;
     let whole = verify().await;
     assert_eq!((&whole["valid"], &whole["chain_length"]), (&json!(true), &json!(50)), "{whole}");
-    assert_eq!(world.database.count("SELECT count(DISTINCT previous_hash) FROM agent_traces WHERE agent_id = 'agent-1'"), 49);
+    assert_eq!(
+        world.database.count("SELECT count(DISTINCT previous_hash) FROM agent_traces WHERE agent_id = 'agent-1'"),
+        49
+    );
     assert_eq!(world.database.count("SELECT count(*) FROM agent_traces WHERE previous_hash IS NULL"), 1);
     assert_eq!(recomputed_outside(&world), 50, "every hash recomputed by somebody else's code");
 
-    let id = |seq: i64| world.database.sql(&format!("SELECT trace_id FROM agent_traces WHERE agent_id = 'agent-1' AND seq = {seq}"));
+    let id = |seq: i64| {
+        world.database.sql(&format!("SELECT trace_id FROM agent_traces WHERE agent_id = 'agent-1' AND seq = {seq}"))
+    };
     let (tenth, thirtieth, after) = (id(10), id(30), id(31));
     world.database.sql("DELETE FROM agent_traces WHERE agent_id = 'agent-1' AND seq = 30");
     let broken = verify().await;
-    assert_eq!((&broken["valid"], &broken["broken_at"]), (&json!(false), &json!(after)), "a missing trace shows at the next");
+    assert_eq!(
+        (&broken["valid"], &broken["broken_at"]),
+        (&json!(false), &json!(after)),
+        "a missing trace shows at the next"
+    );
     assert_ne!(broken["broken_at"], json!(thirtieth));
     let nested = match kind {
-        Kind::Sqlite => "UPDATE agent_traces SET authorization = json_set(authorization, '$.required', json('true')) WHERE agent_id = 'agent-1' AND seq = 10",
-        Kind::Postgres => "UPDATE agent_traces SET \"authorization\" = jsonb_set(\"authorization\", '{required}', 'true') WHERE agent_id = 'agent-1' AND seq = 10",
+        Kind::Sqlite => {
+            "UPDATE agent_traces SET authorization = json_set(authorization, '$.required', json('true')) WHERE agent_id = 'agent-1' AND seq = 10"
+        }
+        Kind::Postgres => {
+            "UPDATE agent_traces SET \"authorization\" = jsonb_set(\"authorization\", '{required}', 'true') WHERE agent_id = 'agent-1' AND seq = 10"
+        }
     };
     world.database.sql(nested);
     assert_eq!(verify().await["broken_at"], json!(tenth), "a nested change shows, and first");

@@ -39,7 +39,8 @@ async fn one_door_for_all_and_a_dead_member_does_not_close_it() {
         .start();
     let agent = world.agent("a-2", "A2");
     let listed = page(&agent, None).await;
-    let names: Vec<&str> = listed["result"]["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
+    let names: Vec<&str> =
+        listed["result"]["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
     assert!(names.contains(&"adp_authorize"), "built-in tools keep their names: {names:?}");
     let own: Vec<&str> = names.iter().copied().filter(|name| !name.starts_with("adp_")).collect();
     assert_eq!(own, ["crm__search", "notes__search", "notes__add"], "by namespace, then as the upstream lists");
@@ -63,7 +64,8 @@ async fn fifteen_hundred_tools_come_in_pages_each_once() {
     let names: Vec<String> = (0..1500).map(|n| format!("tool_{n:04}")).collect();
     let stub = Stub::start(&names.iter().map(String::as_str).collect::<Vec<_>>()).await;
     let manifests: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "READ_ONLY")).collect();
-    let world = World::on(Kind::Sqlite).upstream("many", json!({ "url": stub.url() })).manifests("many", &manifests).start();
+    let world =
+        World::on(Kind::Sqlite).upstream("many", json!({ "url": stub.url() })).manifests("many", &manifests).start();
     let agent = world.agent("a-1", "A1");
     let (mut found, mut cursor, mut pages) = (Vec::new(), None::<String>, 0);
     loop {

@@ -27,7 +27,11 @@ fn the_official_suite_passes_through_the_gateway() {
         .upstream("reference", json!({ "url": format!("http://127.0.0.1:{port}/mcp"), "unclassified": "observe" }))
         .start_with_anonymous("conformance", "A5");
     let results = outside.path().join("results");
-    let run = Command::new(root().join("tests/conformance.sh")).arg(world.url("/reference/mcp")).arg(&results).output().unwrap();
+    let run = Command::new(root().join("tests/conformance.sh"))
+        .arg(world.url("/reference/mcp"))
+        .arg(&results)
+        .output()
+        .unwrap();
     let said = String::from_utf8_lossy(&run.stdout);
     println!("{said}");
     assert!(run.status.success(), "{said}\n{}", String::from_utf8_lossy(&run.stderr));

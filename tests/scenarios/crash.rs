@@ -67,11 +67,12 @@ async fn nothing_acknowledged_is_lost(kind: Kind) {
     let (code, report) = world.verify();
     assert_eq!(code, 0, "{report}");
     let traced = world.database.sql("SELECT context FROM agent_traces WHERE agent_id = 'a-3' ORDER BY seq");
-    let hashes: std::collections::HashMap<String, usize> = traced.lines().fold(Default::default(), |mut seen, context| {
-        let context: serde_json::Value = serde_json::from_str(context).unwrap();
-        *seen.entry(context["args_hash"].as_str().unwrap().to_owned()).or_default() += 1;
-        seen
-    });
+    let hashes: std::collections::HashMap<String, usize> =
+        traced.lines().fold(Default::default(), |mut seen, context| {
+            let context: serde_json::Value = serde_json::from_str(context).unwrap();
+            *seen.entry(context["args_hash"].as_str().unwrap().to_owned()).or_default() += 1;
+            seen
+        });
     for mark in &acknowledged {
         let times = hashes.get(&digest(mark)).copied().unwrap_or(0);
         assert_eq!(times, 1, "{mark} was acknowledged and is in the chain {times} times");

@@ -50,9 +50,7 @@ async fn allowed_modes_narrow_the_table() {
 // The command line asks the stub, so the stub needs a thread of its own.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tool_nobody_classified_is_hidden_and_refused() {
-    let definition = |name: &str, read_only: bool| {
-        json!({ "name": name, "inputSchema": { "type": "object" }, "annotations": { "readOnlyHint": read_only, "openWorldHint": false } })
-    };
+    let definition = |name: &str, read_only: bool| json!({ "name": name, "inputSchema": { "type": "object" }, "annotations": { "readOnlyHint": read_only, "openWorldHint": false } });
     let stub = Stub::with_definitions(vec![definition("known", true), definition("unknown", true)]).await;
     let world = World::on(Kind::Sqlite)
         .upstream("crm", json!({ "url": stub.url() }))
@@ -66,7 +64,9 @@ async fn a_tool_nobody_classified_is_hidden_and_refused() {
     assert!(refused.is_tool_error(), "a model must be able to read the refusal");
     assert_eq!(stub.calls(), 0, "a refused call must not reach the tool");
 
-    world.eventually("SELECT count(*) FROM tool_registry WHERE name = 'crm/unknown' AND risk_level = 'unclassified'", 1).await;
+    world
+        .eventually("SELECT count(*) FROM tool_registry WHERE name = 'crm/unknown' AND risk_level = 'unclassified'", 1)
+        .await;
     let listed = world.cli_json(&["manifest", "list", "--tenant", "acme"]);
     let text = listed.to_string();
     assert!(text.contains("crm/unknown") && text.contains("READ_ONLY"), "a suggestion from the annotations: {text}");
@@ -128,11 +128,15 @@ async fn refusals_can_be_rpc_errors_and_terse() {
 #[tokio::test]
 async fn watched_tools_pass_and_are_written_down() {
     let stub = Stub::start(&["anything"]).await;
-    let world = World::on(Kind::Sqlite).upstream("crm", json!({ "url": stub.url(), "unclassified": "observe" })).start();
+    let world =
+        World::on(Kind::Sqlite).upstream("crm", json!({ "url": stub.url(), "unclassified": "observe" })).start();
     let agent = world.agent("a-1", "A1");
     assert_eq!(agent.tools("/crm/mcp").await, ["anything"]);
     assert_eq!(agent.call("crm/anything", json!({})).await.decision(), "allow");
     assert_eq!(stub.calls(), 1);
     let context = world.database.sql("SELECT context FROM agent_traces WHERE agent_id = 'a-1'");
-    assert!(context.contains("observed") && context.contains("unclassified"), "what would have been refused: {context}");
+    assert!(
+        context.contains("observed") && context.contains("unclassified"),
+        "what would have been refused: {context}"
+    );
 }

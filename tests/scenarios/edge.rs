@@ -28,7 +28,10 @@ fn raw(port: u16, bytes: &[u8]) -> String {
 }
 
 fn post(head: &str, body: &str) -> String {
-    format!("POST /crm/mcp HTTP/1.1\r\n{head}content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
+    format!(
+        "POST /crm/mcp HTTP/1.1\r\n{head}content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    )
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -65,7 +68,11 @@ async fn what_is_too_large_or_too_slow_is_cut_off() {
     let began = Instant::now();
     let slow_head = raw(world.port, b"POST /crm/mcp HTTP/1.1\r\nhost: localhost\r\n");
     assert!(slow_head.is_empty() || slow_head.starts_with("HTTP/1.1 4"), "{slow_head}");
-    let slow_body = raw(world.port, format!("POST /crm/mcp HTTP/1.1\r\n{key}content-type: application/json\r\ncontent-length: 100\r\n\r\n{{").as_bytes());
+    let slow_body = raw(
+        world.port,
+        format!("POST /crm/mcp HTTP/1.1\r\n{key}content-type: application/json\r\ncontent-length: 100\r\n\r\n{{")
+            .as_bytes(),
+    );
     assert!(slow_body.starts_with("HTTP/1.1 408"), "{slow_body}");
     assert!(began.elapsed() < Duration::from_secs(15), "a stalled client does not hold a place");
     assert_eq!(stub.seen().len(), 0);

@@ -55,7 +55,9 @@ async fn only_good_keys_open(kind: Kind) {
 
 fn find_string(document: &serde_json::Value, key: &str) -> String {
     match document {
-        serde_json::Value::Array(items) => items.iter().map(|item| find_string(item, key)).find(|text| !text.is_empty()),
+        serde_json::Value::Array(items) => {
+            items.iter().map(|item| find_string(item, key)).find(|text| !text.is_empty())
+        }
         serde_json::Value::Object(map) => match map.get(key) {
             Some(serde_json::Value::String(text)) => Some(text.clone()),
             _ => map.values().map(|value| find_string(value, key)).find(|text| !text.is_empty()),

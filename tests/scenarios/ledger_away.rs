@@ -27,13 +27,20 @@ async fn while_the_store_is_away_the_spool_is_the_ledger() {
     assert_eq!(agent.call("crm/write", json!({ "n": 2 })).await.decision(), "allow");
     world.gateway().signal("TERM");
     world.gateway().wait(Duration::from_secs(30));
-    assert_eq!(world.database.count("SELECT count(*) FROM agent_traces WHERE agent_id = 'a-3'"), 3, "nothing lost, nothing doubled");
+    assert_eq!(
+        world.database.count("SELECT count(*) FROM agent_traces WHERE agent_id = 'a-3'"),
+        3,
+        "nothing lost, nothing doubled"
+    );
     assert_eq!(world.verify().0, 0);
 }
 
 fn stall(world: &World) -> std::process::Child {
     let script = "BEGIN; LOCK TABLE agent_traces IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(60);";
-    let child = std::process::Command::new("psql").args(["-X", "-q", "-d", &world.database.url(), "-c", script]).spawn().unwrap();
+    let child = std::process::Command::new("psql")
+        .args(["-X", "-q", "-d", &world.database.url(), "-c", script])
+        .spawn()
+        .unwrap();
     std::thread::sleep(Duration::from_millis(500));
     child
 }

@@ -73,7 +73,9 @@ fn check_names_every_problem_with_its_place() {
     let output = Command::new(portreeve()).arg("check").arg("--config").arg(&file).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    for place in ["bad.yaml: limits.body_bytes:", "bad.yaml: limits.depth:", "bad.yaml: tool_separator:", "bad.yaml: on_denied:"] {
+    for place in
+        ["bad.yaml: limits.body_bytes:", "bad.yaml: limits.depth:", "bad.yaml: tool_separator:", "bad.yaml: on_denied:"]
+    {
         assert!(said.contains(place), "{place} is missing from:\n{said}");
     }
 }

@@ -21,3 +21,4 @@ mod protocol;
 mod real_clients;
 mod real_upstreams;
 mod reload;
+mod two_nodes;

@@ -22,7 +22,8 @@ async fn raw(world: &World, agent: &Agent, body: &[u8]) -> portreeve_tests::Answ
 #[tokio::test]
 async fn ambiguous_and_malformed_messages_end_at_the_door() {
     let (world, stub, agent) = a_world().await;
-    let deep = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":{}{}}}}}"#, "[".repeat(200), "]".repeat(200));
+    let deep =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":{}{}}}}}"#, "[".repeat(200), "]".repeat(200));
     for (body, code) in [
         (r#"{"jsonrpc":"2.0","id":1,"#.as_bytes().to_vec(), -32700),
         (b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}".to_vec(), -32700),
@@ -35,7 +36,11 @@ async fn ambiguous_and_malformed_messages_end_at_the_door() {
         (br#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#.to_vec(), -32600),
         (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","name":"write"}}"#.to_vec(), -32600),
         (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","Name":"write"}}"#.to_vec(), -32602),
-        (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":{"a":1,"a":2}}}"#.to_vec(), -32600),
+        (
+            br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":{"a":1,"a":2}}}"#
+                .to_vec(),
+            -32600,
+        ),
         (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":["read"]}"#.to_vec(), -32602),
         (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}"#.to_vec(), -32602),
         (br#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"read"}}"#.to_vec(), -32600),
@@ -47,7 +52,9 @@ async fn ambiguous_and_malformed_messages_end_at_the_door() {
         assert_eq!(answer.message()["error"]["code"], code, "{text}: {}", answer.text());
     }
     assert_eq!(stub.seen().len(), 0, "nothing malformed goes upstream");
-    let refused = world.database.count("SELECT count(*) FROM agent_traces WHERE agent_id = 'a-1' AND description = 'refused: malformed'");
+    let refused = world
+        .database
+        .count("SELECT count(*) FROM agent_traces WHERE agent_id = 'a-1' AND description = 'refused: malformed'");
     assert_eq!(refused, 16, "each is written into the caller's chain");
     // An unknown method is the upstream's to refuse; the built-in server says so itself.
     let unknown = agent.post("/adp/mcp", &json!({ "jsonrpc": "2.0", "id": 1, "method": "no/such" })).await;
@@ -69,7 +76,12 @@ async fn headers_that_disagree_with_the_body_are_refused() {
     let (world, stub, agent) = a_world().await;
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "read", "_meta": {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} } } });
-    let good = [("x-api-key", agent.key.as_str()), ("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "read")];
+    let good = [
+        ("x-api-key", agent.key.as_str()),
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/call"),
+        ("mcp-name", "read"),
+    ];
     assert_eq!(world.client.post(&world.url("/crm/mcp"), &good, &body).await.status, 200);
     for (name, wrong) in [("mcp-method", "tools/list"), ("mcp-name", "write"), ("mcp-protocol-version", "2025-11-25")] {
         let headers = good.map(|(header, value)| (header, if header == name { wrong } else { value }));
@@ -84,7 +96,8 @@ async fn headers_that_disagree_with_the_body_are_refused() {
 #[tokio::test]
 async fn batches_are_split_and_every_member_is_judged() {
     let (world, stub, agent) = a_world().await;
-    let call = |id: i32, tool: &str| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": tool } });
+    let call =
+        |id: i32, tool: &str| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": tool } });
     let batch = json!([call(1, "read"), call(2, "write"), { "jsonrpc": "2.0", "method": "notifications/initialized" }]);
     let headers = [("x-api-key", agent.key.as_str())];
     let answer = world.client.post(&world.url("/crm/mcp"), &headers, &batch).await;

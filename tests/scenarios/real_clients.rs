@@ -62,12 +62,24 @@ fn both_sdks_in_both_eras_before_the_dual_era_reference_server() {
         assert!(answer["tools"].as_array().is_some_and(|tools| tools.len() > 20), "{answer}");
     }
     // Server-to-client requests on the stream of a call, and progress on its way.
-    let elicited = python(&url, &agent, &["--mode", "legacy", "--callbacks", "--tool", "test_elicitation", "--arguments", r#"{"message":"may I?"}"#]);
+    let elicited = python(
+        &url,
+        &agent,
+        &["--mode", "legacy", "--callbacks", "--tool", "test_elicitation", "--arguments", r#"{"message":"may I?"}"#],
+    );
     assert!(ended_well(&elicited), "{elicited}");
     assert!(elicited["seen"].to_string().contains("elicit"), "{elicited}");
-    let sampled = typescript(&url, &agent, &["--mode", "legacy", "--callbacks", "--tool", "test_sampling", "--arguments", r#"{"prompt":"hello"}"#]);
+    let sampled = typescript(
+        &url,
+        &agent,
+        &["--mode", "legacy", "--callbacks", "--tool", "test_sampling", "--arguments", r#"{"prompt":"hello"}"#],
+    );
     assert!(ended_well(&sampled), "{sampled}");
-    let progressed = python(&url, &agent, &["--mode", "legacy", "--callbacks", "--tool", "test_tool_with_progress", "--arguments", "{}"]);
+    let progressed = python(
+        &url,
+        &agent,
+        &["--mode", "legacy", "--callbacks", "--tool", "test_tool_with_progress", "--arguments", "{}"],
+    );
     assert!(ended_well(&progressed) && progressed["seen"].to_string().contains("progress"), "{progressed}");
     assert_eq!(world.verify().0, 0);
 }
@@ -115,7 +127,8 @@ async fn a_session_belongs_to_the_agent_that_opened_it() {
     assert!(session.len() > 60, "sealed, not the upstream's own: {session}");
     let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
     let ask = async |agent: &Agent, path: &str, session: &str| {
-        let headers = [("x-api-key", agent.key.as_str()), ("mcp-session-id", session), ("mcp-protocol-version", "2025-11-25")];
+        let headers =
+            [("x-api-key", agent.key.as_str()), ("mcp-session-id", session), ("mcp-protocol-version", "2025-11-25")];
         world.client.post(&world.url(path), &headers, &list).await.status
     };
     assert_eq!(ask(&one, "/everything/mcp", &session).await, 200);

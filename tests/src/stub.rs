@@ -49,7 +49,9 @@ impl Stub {
                 let stub = serving.clone();
                 tokio::spawn(async move {
                     let service = service_fn(move |request| answer(stub.clone(), request));
-                    let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+                    let _ = hyper::server::conn::http1::Builder::new()
+                        .serve_connection(TokioIo::new(stream), service)
+                        .await;
                 });
             }
         });

@@ -30,7 +30,9 @@ async fn health() -> impl IntoResponse {
 async fn ready(State(node): State<Arc<dyn Node>>) -> Response {
     match node.ready().await {
         Ok(()) => axum::Json(json!({ "status": "ready" })).into_response(),
-        Err(why) => (StatusCode::SERVICE_UNAVAILABLE, axum::Json(json!({ "status": "not ready", "why": why }))).into_response(),
+        Err(why) => {
+            (StatusCode::SERVICE_UNAVAILABLE, axum::Json(json!({ "status": "not ready", "why": why }))).into_response()
+        }
     }
 }
 
@@ -45,5 +47,6 @@ async fn front(State(node): State<Arc<dyn Node>>) -> Response {
          <p>All tools together: <code>{address}/mcp</code></p><p>One upstream at a time:</p><ul>{rows}</ul></body></html>"
     );
     let policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-    ([(header::CONTENT_SECURITY_POLICY, policy), (header::X_CONTENT_TYPE_OPTIONS, "nosniff")], Html(page)).into_response()
+    ([(header::CONTENT_SECURITY_POLICY, policy), (header::X_CONTENT_TYPE_OPTIONS, "nosniff")], Html(page))
+        .into_response()
 }

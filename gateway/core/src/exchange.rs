@@ -25,7 +25,9 @@ pub enum Route {
 pub enum Ask {
     Message(Message),
     /// The GET stream of the session eras.
-    Listen { last_event_id: Option<String> },
+    Listen {
+        last_event_id: Option<String>,
+    },
     /// DELETE of a session.
     EndSession,
 }

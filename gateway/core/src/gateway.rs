@@ -155,7 +155,9 @@ impl Gateway {
         let exchange = match described {
             Ok(exchange) => exchange,
             Err(describe::Indescribable::SessionGone) => return refusal::session_gone(id),
-            Err(describe::Indescribable::Malformed(malformed)) => return self.refuse_malformed(caller, &malformed).await,
+            Err(describe::Indescribable::Malformed(malformed)) => {
+                return self.refuse_malformed(caller, &malformed).await;
+            }
         };
 
         let Ok(mut story) = Story::open(&self.audit, &self.clock, &exchange) else {

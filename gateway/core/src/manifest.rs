@@ -28,9 +28,7 @@ impl RiskLevel {
     /// The least a call of this level counts as; a policy may raise it, never lower it.
     pub fn classification(self) -> Classification {
         match self {
-            Self::ReadOnly | Self::ProposeOnly => {
-                Classification::new(DecisionType::D1, Risk::R1, Reversibility::Total)
-            }
+            Self::ReadOnly | Self::ProposeOnly => Classification::new(DecisionType::D1, Risk::R1, Reversibility::Total),
             Self::LowWrite => Classification::new(DecisionType::D2, Risk::R2, Reversibility::Partial),
             Self::HighWrite => Classification::new(DecisionType::D3, Risk::R3, Reversibility::Irreversible),
         }
@@ -133,13 +131,16 @@ impl ToolManifest {
         let (tool, level) = (&self.id, self.risk_level);
         match mode.reach(level) {
             _ if self.governs() => Verdict::Grant,
-            Reach::Denied => Verdict::deny("mode_x_risk", format!("{mode} agents may not call {level} tools such as {tool}")),
+            Reach::Denied => {
+                Verdict::deny("mode_x_risk", format!("{mode} agents may not call {level} tools such as {tool}"))
+            }
             _ if !self.allowed_modes.contains(&mode) => {
                 Verdict::deny("allowed_modes", format!("the manifest of {tool} does not list {mode}"))
             }
-            Reach::WithApproval => {
-                Verdict::escalate("mode_x_risk", format!("{mode} agents need an approval for {level} tools such as {tool}"))
-            }
+            Reach::WithApproval => Verdict::escalate(
+                "mode_x_risk",
+                format!("{mode} agents need an approval for {level} tools such as {tool}"),
+            ),
             Reach::Allowed => Verdict::Grant,
         }
     }

@@ -74,14 +74,16 @@ impl Matrix {
             cell: format!("{} x {} = {cell}", question.autonomy, question.decision_type),
         };
         if question.decision_type == DecisionType::D4 {
-            judgement.tighten(Authorization::ApprovalRequired, "D4 self-modification always requires human approval".into());
+            judgement
+                .tighten(Authorization::ApprovalRequired, "D4 self-modification always requires human approval".into());
         }
         if let Some(risk) = question.risk.filter(|risk| *risk >= Risk::R3) {
             judgement.tighten(Authorization::ApprovalRequired, format!("Risk {risk} triggers mandatory escalation"));
         }
         if !question.allowed_types.is_empty() && !question.allowed_types.contains(&question.decision_type) {
             let allowed: Vec<_> = question.allowed_types.iter().map(|kind| kind.as_str()).collect();
-            let reason = format!("{} is not among the agent's allowed types {}", question.decision_type, allowed.join(", "));
+            let reason =
+                format!("{} is not among the agent's allowed types {}", question.decision_type, allowed.join(", "));
             judgement.tighten(Authorization::Prohibited, reason);
         }
         if let Some(risk) = question.risk.filter(|risk| *risk > question.max_risk) {

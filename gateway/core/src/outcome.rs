@@ -5,8 +5,8 @@
 use bytes::Bytes;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
+use crate::classification::Classification;
 use crate::keys;
 use crate::names::{AgentId, TenantId, ToolName, TraceId};
 
@@ -55,11 +55,21 @@ pub struct AuditRow {
     pub tool: Option<ToolName>,
     pub input: Option<JsonText>,
     pub output: Option<JsonText>,
-    /// The full classification: `{"code", "decision_type", "risk_level", "reversibility"}`.
-    pub risk_classification: Value,
+    /// `None` where nothing was classified, as for a message that could not be read.
+    pub classification: Option<Classification>,
     pub execution_time_ms: i64,
     pub status: Status,
     pub timestamp: Timestamp,
+}
+
+impl AuditRow {
+    /// `{"code", "decision_type", "risk_level", "reversibility"}`: enum names, which need no escaping.
+    pub fn risk_classification(&self) -> Option<String> {
+        let Classification { decision_type, risk, reversibility } = self.classification?;
+        Some(format!(
+            r#"{{"code":"{decision_type}-{risk}-{reversibility}","decision_type":"{decision_type}","risk_level":"{risk}","reversibility":"{reversibility}"}}"#
+        ))
+    }
 }
 
 /// JSON that was already checked, kept as text: storing it costs no second parse.
@@ -68,7 +78,7 @@ pub struct AuditRow {
 pub struct JsonText(Bytes);
 
 /// Above this a payload is described instead of kept.
-const KEPT_BYTES: usize = 64 * 1024;
+const KEPT_BYTES: usize = 16 * 1024;
 
 impl JsonText {
     /// `checked` must be valid JSON, as a scanned reply and our own serialisation are.

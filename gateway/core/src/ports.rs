@@ -142,13 +142,31 @@ pub trait TenantStore: Send + Sync {
     async fn tenants(&self) -> Result<Vec<Tenant>, StoreError>;
     async fn tenant(&self, name_or_id: &str) -> Result<Tenant, StoreError>;
     /// A tenant key (`api_keys`) with scopes; only hash is stored.
-    async fn add_tenant_key(&self, tenant: TenantId, name: &str, key_hash: &str, scopes: &[String]) -> Result<Uuid, StoreError>;
+    async fn add_tenant_key(
+        &self,
+        tenant: TenantId,
+        name: &str,
+        key_hash: &str,
+        scopes: &[String],
+    ) -> Result<Uuid, StoreError>;
     /// Agent and first key in one transaction: no agent is left behind without one.
-    async fn add_agent(&self, tenant: TenantId, agent: &NewAgent, key_hash: &str, key_prefix: &str) -> Result<AgentRecord, StoreError>;
+    async fn add_agent(
+        &self,
+        tenant: TenantId,
+        agent: &NewAgent,
+        key_hash: &str,
+        key_prefix: &str,
+    ) -> Result<AgentRecord, StoreError>;
     async fn agents(&self, tenant: TenantId) -> Result<Vec<AgentRecord>, StoreError>;
     async fn agent(&self, tenant: TenantId, agent: &AgentId) -> Result<AgentRecord, StoreError>;
     async fn set_agent_status(&self, tenant: TenantId, agent: &AgentId, status: AgentStatus) -> Result<(), StoreError>;
-    async fn add_key(&self, tenant: TenantId, agent: &AgentId, key_hash: &str, key_prefix: &str) -> Result<Uuid, StoreError>;
+    async fn add_key(
+        &self,
+        tenant: TenantId,
+        agent: &AgentId,
+        key_hash: &str,
+        key_prefix: &str,
+    ) -> Result<Uuid, StoreError>;
     async fn keys(&self, tenant: TenantId, agent: &AgentId) -> Result<Vec<StoredKey>, StoreError>;
     /// Active keys whose prefix, or whose id, starts with the given text; agent keys of all tenants (an operator's question).
     async fn keys_starting(&self, text: &str) -> Result<Vec<StoredKey>, StoreError>;
@@ -238,7 +256,13 @@ pub trait Ledger: Send + Sync {
     async fn append_batch(&self, records: &[Record]) -> Result<Vec<Receipt>, LedgerError>;
     async fn head(&self, tenant: Option<TenantId>, agent: &AgentId) -> Result<Head, LedgerError>;
     /// Traces with `seq > after`, ascending, at most `limit`.
-    async fn traces(&self, tenant: Option<TenantId>, agent: &AgentId, after: i64, limit: i64) -> Result<Vec<Trace>, LedgerError>;
+    async fn traces(
+        &self,
+        tenant: Option<TenantId>,
+        agent: &AgentId,
+        after: i64,
+        limit: i64,
+    ) -> Result<Vec<Trace>, LedgerError>;
     /// Every chain there is: an operator's question. A tenant of `None` holds what nobody in particular did.
     async fn chains(&self) -> Result<Vec<(Option<TenantId>, AgentId)>, LedgerError>;
 }
@@ -271,12 +295,18 @@ pub enum Content {
     /// Events in the order they arrived; never collected.
     Stream(BoxStream<'static, Result<StreamItem, UpstreamError>>),
     /// Not a JSON-RPC message: an HTTP refusal in its own words. Only the status is told to the client.
-    Foreign { content_type: String, body: Bytes },
+    Foreign {
+        content_type: String,
+        body: Bytes,
+    },
 }
 
 pub enum StreamItem {
     /// The event's frame fields, and its message unless the event carried none (a priming event).
-    Event { frame: sse::Event, reply: Option<Reply> },
+    Event {
+        frame: sse::Event,
+        reply: Option<Reply>,
+    },
     Comment(Bytes),
 }
 

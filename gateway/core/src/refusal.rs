@@ -120,7 +120,10 @@ impl Refused<'_> {
                 "needs a human's approval and was not carried out",
                 "Ask the person you work for to approve it, then repeat the same call.",
             ),
-            _ => ("was refused and not carried out", "Do not repeat it unchanged; choose another way or ask the operator."),
+            _ => (
+                "was refused and not carried out",
+                "Do not repeat it unchanged; choose another way or ask the operator.",
+            ),
         };
         let why = match manner.terse {
             true => String::new(),
@@ -160,7 +163,8 @@ pub fn malformed(malformed: &Malformed) -> Answer {
 
 /// The session eras say 404 for a session that is gone; clients then initialise again.
 pub fn session_gone(id: Option<Id>) -> Answer {
-    let error = RpcError { code: code::INVALID_REQUEST, message: "Session not found: initialize again".into(), data: None };
+    let error =
+        RpcError { code: code::INVALID_REQUEST, message: "Session not found: initialize again".into(), data: None };
     Answer::message(404, &Message::error(id, error))
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::canonical;
+use crate::canonical::{self, Canonical};
 use crate::classification::{Classification, scale};
 use crate::names::{AgentId, TenantId, TraceId};
 
@@ -27,8 +27,8 @@ pub struct TraceDraft {
     pub classification: Option<Classification>,
     pub description: Option<String>,
     pub reasoning: Option<String>,
-    pub authorization: Value,
-    pub context: Value,
+    pub authorization: Canonical,
+    pub context: Canonical,
     /// Whole milliseconds: what is hashed is what the database gives back.
     pub timestamp: Timestamp,
 }
@@ -66,6 +66,8 @@ pub struct Unhashable(#[source] serde_json::Error);
 
 impl Event {
     pub fn hash(&self) -> Result<String, Unhashable> {
+        let authorization = Canonical::of(&self.authorization).map_err(Unhashable)?;
+        let context = Canonical::of(&self.context).map_err(Unhashable)?;
         let parts = Parts {
             trace_id: &self.trace_id,
             agent_id: &self.agent_id,
@@ -76,8 +78,8 @@ impl Event {
             classification_code: self.classification_code.as_deref(),
             description: self.description.as_deref(),
             reasoning: self.reasoning.as_deref(),
-            authorization: &canonical::to_vec(&self.authorization).map_err(Unhashable)?,
-            context: &canonical::to_vec(&self.context).map_err(Unhashable)?,
+            authorization: authorization.as_str(),
+            context: context.as_str(),
             previous_hash: self.previous_hash.as_deref(),
             timestamp: &self.timestamp,
         };
@@ -96,8 +98,8 @@ struct Parts<'a> {
     classification_code: Option<&'a str>,
     description: Option<&'a str>,
     reasoning: Option<&'a str>,
-    authorization: &'a [u8],
-    context: &'a [u8],
+    authorization: &'a str,
+    context: &'a str,
     previous_hash: Option<&'a str>,
     timestamp: &'a str,
 }
@@ -118,10 +120,10 @@ impl Parts<'_> {
         // In the order that the RFC gives the keys.
         text(&mut out, "{\"agent_id\":", Some(self.agent_id))?;
         out.extend_from_slice(b",\"authorization\":");
-        out.extend_from_slice(self.authorization);
+        out.extend_from_slice(self.authorization.as_bytes());
         text(&mut out, ",\"classification_code\":", self.classification_code)?;
         out.extend_from_slice(b",\"context\":");
-        out.extend_from_slice(self.context);
+        out.extend_from_slice(self.context.as_bytes());
         text(&mut out, ",\"decision_type\":", self.decision_type)?;
         text(&mut out, ",\"description\":", self.description)?;
         text(&mut out, ",\"event_type\":", Some(self.event_type))?;
@@ -153,8 +155,6 @@ impl Head {
     /// the event is not built.
     pub fn place(&mut self, draft: &TraceDraft) -> Result<Placed, Unhashable> {
         let part = draft.classification;
-        let authorization = canonical::to_vec(&draft.authorization).map_err(Unhashable)?;
-        let context = canonical::to_vec(&draft.context).map_err(Unhashable)?;
         let code = part.map(|part| part.code());
         let timestamp = written_time(draft.timestamp);
         let parts = Parts {
@@ -167,17 +167,15 @@ impl Head {
             classification_code: code.as_deref(),
             description: draft.description.as_deref(),
             reasoning: draft.reasoning.as_deref(),
-            authorization: &authorization,
-            context: &context,
+            authorization: draft.authorization.as_str(),
+            context: draft.context.as_str(),
             previous_hash: self.event_hash.as_deref(),
             timestamp: &timestamp,
         };
         let event_hash = parts.hash().map_err(Unhashable)?;
         self.seq += 1;
         let previous_hash = self.event_hash.replace(event_hash.clone());
-        let text = |json: Vec<u8>| (json != b"null").then(|| String::from_utf8(json).unwrap_or_default());
-        let (authorization, context) = (text(authorization), text(context));
-        Ok(Placed { seq: self.seq, previous_hash, event_hash, authorization, context, code, timestamp })
+        Ok(Placed { seq: self.seq, previous_hash, event_hash, code, timestamp })
     }
 
     /// Puts a draft at the end of the chain and moves the end.
@@ -193,8 +191,8 @@ impl Head {
             classification_code: part.map(|part| part.code()),
             description: draft.description.clone(),
             reasoning: draft.reasoning.clone(),
-            authorization: draft.authorization.clone(),
-            context: draft.context.clone(),
+            authorization: parsed(&draft.authorization)?,
+            context: parsed(&draft.context)?,
             previous_hash: self.event_hash.clone(),
             timestamp: written_time(draft.timestamp),
         };
@@ -205,15 +203,16 @@ impl Head {
     }
 }
 
-/// A draft's place in its chain, and the texts that were hashed with it: stored as they are, they read back the same.
+fn parsed(json: &Canonical) -> Result<Value, Unhashable> {
+    serde_json::from_str(json.as_str()).map_err(Unhashable)
+}
+
+/// A draft's place in its chain, and the texts that were hashed with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placed {
     pub seq: i64,
     pub previous_hash: Option<String>,
     pub event_hash: String,
-    /// JSON; `None` stands for null.
-    pub authorization: Option<String>,
-    pub context: Option<String>,
     pub code: Option<String>,
     pub timestamp: String,
 }
@@ -309,8 +308,8 @@ mod tests {
             classification: Some(Classification::new(DecisionType::D2, Risk::R2, Reversibility::Partial)),
             description: Some("Selected vendor B over vendor A".into()),
             reasoning: Some("Vendor B offers 15% lower fees with equivalent SLA".into()),
-            authorization: json!({"required": false, "matrix_result": "A3 x D2 = AUTHORIZED"}),
-            context: json!({}),
+            authorization: Canonical::of(&json!({"required": false, "matrix_result": "A3 x D2 = AUTHORIZED"})).unwrap(),
+            context: Canonical::of(&json!({})).unwrap(),
             timestamp: "2026-02-23T00:00:00Z".parse().unwrap(),
         }
     }
@@ -329,7 +328,8 @@ mod tests {
     fn the_hash_is_over_the_whole_event_in_canonical_form() {
         let mut plain = draft(2);
         (plain.classification, plain.description, plain.reasoning) = (None, None, Some("\u{1}\"ü".into()));
-        (plain.authorization, plain.context) = (Value::Null, json!({"b": [1.5, {"z": 1, "a": 2}], "a": null}));
+        plain.authorization = Canonical::null();
+        plain.context = Canonical::of(&json!({"b": [1.5, {"z": 1, "a": 2}], "a": null})).unwrap();
         let (mut linked, mut placed) = (Head::default(), Head::default());
         for draft in [draft(1), plain, draft(3)] {
             let trace = linked.link(&draft).unwrap();

@@ -64,12 +64,10 @@ impl Reason {
 }
 
 /// One plugin's verdict as the trace keeps it, `observed` when it was heard but not obeyed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heard {
-    pub plugin: String,
-    pub verdict: String,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub plugin: &'static str,
+    pub verdict: &'static str,
     pub reason: Option<Reason>,
-    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub observed: bool,
 }

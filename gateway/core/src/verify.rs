@@ -84,6 +84,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::canonical::Canonical;
     use crate::names::TraceId;
     use crate::ports::{Receipt, Record};
     use crate::trace::{EventType, Head, TraceDraft};
@@ -130,8 +131,8 @@ mod tests {
                 classification: None,
                 description: None,
                 reasoning: None,
-                authorization: json!({ "required": false }),
-                context: json!({}),
+                authorization: Canonical::of(&json!({ "required": false })).unwrap(),
+                context: Canonical::of(&json!({})).unwrap(),
                 timestamp: "2026-02-23T00:00:00Z".parse().unwrap(),
             };
             head.link(&draft).unwrap()

@@ -43,6 +43,11 @@ impl McpHeaders {
     /// Takes one header of the request; other headers are ignored. A value that is not ASCII is kept as far as it is text and
     /// refused when it is compared.
     pub fn insert(&mut self, name: &str, value: &[u8]) {
+        // Most headers are not ours, and copying them would be most of the work.
+        let starts = |own: &str| name.get(..own.len()).is_some_and(|start| start.eq_ignore_ascii_case(own));
+        if !starts("mcp-") && !name.eq_ignore_ascii_case(LAST_EVENT_ID) {
+            return;
+        }
         let name = name.to_ascii_lowercase();
         let value = String::from_utf8_lossy(value).trim_matches([' ', '\t']).to_owned();
         let slot = match name.as_str() {

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use gateway_core::gateway::{Gateway, Ports, Settings};
-use gateway_core::ports::{ExecutionEngine, Upstream};
 use gateway_core::matrix::Matrix;
+use gateway_core::ports::{ExecutionEngine, Upstream};
 use gateway_core::refusal::Manner;
 use gateway_core::{Chain, Namespace};
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
@@ -152,7 +152,11 @@ fn engine(config: &Config, fixed: &[Member]) -> Result<Engine, ComposeError> {
 }
 
 /// One configured upstream's adapter.
-pub fn upstream_for(namespace: &Namespace, config: &UpstreamConfig, whole: &Config) -> Result<Arc<dyn Upstream>, ComposeError> {
+pub fn upstream_for(
+    namespace: &Namespace,
+    config: &UpstreamConfig,
+    whole: &Config,
+) -> Result<Arc<dyn Upstream>, ComposeError> {
     if config.observe_unclassified {
         tracing::warn!(%namespace, "unclassified tools of {namespace} are only observed: calls to them are not refused");
     }
@@ -204,7 +208,8 @@ impl Node {
         let Some(policies) = watch::reload("policies", || load_policies(config.policies.as_deref())) else {
             return;
         };
-        let fresh = (config.listen.mcp, config.listen.console) != (started_with.listen.mcp, started_with.listen.console)
+        let fresh = (config.listen.mcp, config.listen.console)
+            != (started_with.listen.mcp, started_with.listen.console)
             || config.store != started_with.store;
         if fresh {
             tracing::warn!("a changed listener or store takes effect at the next start");

@@ -52,7 +52,8 @@ pub struct Life {
 
 /// Serves until told to stop.
 pub fn run(config: &Config, life: Life) -> Result<(), ServeError> {
-    let control = tokio::runtime::Builder::new_multi_thread().worker_threads(1).thread_name("control").enable_all().build()?;
+    let control =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).thread_name("control").enable_all().build()?;
     if !life.upgrade {
         // Pingora retries a busy port for half a minute and then panics; better to know at once.
         for address in [config.listen.mcp, config.listen.console] {
@@ -61,7 +62,8 @@ pub fn run(config: &Config, life: Life) -> Result<(), ServeError> {
     }
     let node = Arc::new(control.block_on(compose::compose(config, life.extras))?);
     let drain = Drain::new();
-    let mut server = Server::new_with_opt_and_conf(Opt { upgrade: life.upgrade, ..Opt::default() }, server_conf(config));
+    let mut server =
+        Server::new_with_opt_and_conf(Opt { upgrade: life.upgrade, ..Opt::default() }, server_conf(config));
     server.bootstrap();
     server.add_service(mcp_service(config, &node, &drain)?);
     server.add_service(console_service(config, &node)?);
@@ -88,6 +90,8 @@ fn server_conf(config: &Config) -> ServerConf {
     let socket = format!("portreeve-{}.upgrade.sock", config.listen.mcp.port());
     ServerConf {
         threads,
+        // A connection and everything done for it stay on one thread: no hand-over between cores within a call.
+        work_stealing: false,
         // Only an upgrade uses the grace period: the old process finishes its calls while the new one accepts.
         grace_period_seconds: Some(DRAIN_TIME.as_secs()),
         graceful_shutdown_timeout_seconds: Some(2),
@@ -125,7 +129,8 @@ fn mcp_service(config: &Config, node: &Arc<Node>, drain: &Arc<Drain>) -> Result<
 
 fn console_service(config: &Config, node: &Arc<Node>) -> Result<Service<ConsoleEdge>, ServeError> {
     let page = Arc::new(compose::ConsoleNode::new(Arc::clone(node), config));
-    let edge = ConsoleEdge { router: gateway_console::router(page), admission: admission(config, config.listen.console) };
+    let edge =
+        ConsoleEdge { router: gateway_console::router(page), admission: admission(config, config.listen.console) };
     let mut service = Service::new("console".into(), edge);
     service.threads = Some(1);
     listen(&mut service, config.listen.console, config.listen.tls.as_ref())?;
@@ -162,7 +167,12 @@ impl ShutdownSignalWatch for DrainThenStop {
             () = next(&mut terminate) => {}
             () = next(&mut interrupt) => {}
             () = told(self.stop.as_deref()) => {}
-            () = next(&mut quit) => return ShutdownSignal::GracefulUpgrade,
+            () = next(&mut quit) => {
+                // Kept connections are ended with their next answer, so that none is cut when this process goes.
+                tracing::info!("handing over to a successor");
+                self.drain.begin();
+                return ShutdownSignal::GracefulUpgrade;
+            }
         }
         tracing::info!("stopping: finishing what is under way");
         if !self.drain.drain(DRAIN_TIME).await {

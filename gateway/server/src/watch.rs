@@ -78,16 +78,10 @@ fn keep_watching(
     }
 }
 
+/// Lets a flurry of changes settle. It takes the same time however many there are: a busy directory costs no more.
 fn stopped_before_quiet(received: &Receiver<Signal>) -> bool {
-    // Bounded, so that a directory that never rests is still read now and then.
-    for _ in 0..10 {
-        match received.recv_timeout(QUIET) {
-            Ok(Signal::Stirred) => {}
-            Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return true,
-            Err(RecvTimeoutError::Timeout) => return false,
-        }
-    }
-    false
+    thread::sleep(QUIET);
+    received.try_iter().any(|signal| matches!(signal, Signal::Stop))
 }
 
 fn notifications(paths: &[PathBuf], signals: Sender<Signal>) -> notify::Result<notify::RecommendedWatcher> {
@@ -97,14 +91,10 @@ fn notifications(paths: &[PathBuf], signals: Sender<Signal>) -> notify::Result<n
             let _ = signals.send(Signal::Stirred);
         }
     })?;
-    for path in paths {
-        if path.is_dir() {
-            watcher.watch(path, RecursiveMode::Recursive)?;
-        } else {
-            // Editors replace a file by another of the same name, so the directory is what must be watched.
-            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-            watcher.watch(parent.unwrap_or(Path::new(".")), RecursiveMode::NonRecursive)?;
-        }
+    // A file by itself is only polled: its directory would have to be watched, because editors replace files, and that
+    // directory may hold a database that is written all the time.
+    for path in paths.iter().filter(|path| path.is_dir()) {
+        watcher.watch(path, RecursiveMode::Recursive)?;
     }
     Ok(watcher)
 }

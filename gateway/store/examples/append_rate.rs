@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use gateway_core::canonical::Canonical;
 use gateway_core::outcome::{AuditRow, JsonText, Status};
 use gateway_core::ports::{AuditBuffer, LedgerError};
 use gateway_core::trace::{EventType, TraceDraft};
@@ -50,11 +51,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
             classification: Some(part),
             description: Some("notes/search: allowed".into()),
             reasoning: Some("every judge agreed".into()),
-            authorization: json!({"required": false, "matrix_result": "A3 x D1 = AUTHORIZED", "overrides": []}),
-            context: json!({
+            authorization: Canonical::of(
+                &json!({"required": false, "matrix_result": "A3 x D1 = AUTHORIZED", "overrides": []}),
+            )?,
+            context: Canonical::of(&json!({
                 "tool": "notes/search", "method": "tools/call", "args_hash": digest, "policies": digest, "decision": "allow",
                 "verdicts": [{"plugin": "manifest", "verdict": "grant"}, {"plugin": "matrix", "verdict": "pass"}],
-            }),
+            }))?,
             timestamp,
         };
         writer.append(draft, false).await?;
@@ -64,8 +67,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
             agent: agent.clone(),
             tool: Some(tool.clone()),
             input: Some(JsonText::from_checked(Bytes::from_static(br#"{"query":"quarterly budget","limit":10}"#))),
-            output: Some(JsonText::from_checked(Bytes::from_static(br#"{"content":[{"type":"text","text":"12 notes found"}],"isError":false}"#))),
-            risk_classification: json!({"code": "D1-R1-total", "decision_type": "D1", "risk_level": "R1", "reversibility": "total"}),
+            output: Some(JsonText::from_checked(Bytes::from_static(
+                br#"{"content":[{"type":"text","text":"12 notes found"}],"isError":false}"#,
+            ))),
+            classification: Some(part),
             execution_time_ms: 3,
             status: Status::Ok,
             timestamp,

@@ -7,7 +7,6 @@ use gateway_core::outcome::AuditRow;
 use gateway_core::ports::{Receipt, Record};
 use gateway_core::trace::{Head, Placed, TraceDraft, Unhashable};
 use gateway_core::{TenantId, ToolName, TraceId};
-use serde_json::Value;
 use uuid::Uuid;
 
 /// How a tool that nobody gave a version is registered.
@@ -122,11 +121,6 @@ pub(crate) struct Linked<'a> {
 pub(crate) fn row_id(trace: &TraceId) -> Uuid {
     let inside = trace.as_str().strip_prefix("trc_").and_then(|hex| Uuid::try_parse(hex).ok());
     inside.unwrap_or_else(Uuid::now_v7)
-}
-
-/// JSON as stored: null is the database's own.
-pub(crate) fn json_text(value: &Value) -> Option<String> {
-    (!value.is_null()).then(|| value.to_string())
 }
 
 pub(crate) type KnownTools<'a> = HashMap<(TenantId, &'a ToolName), Uuid>;

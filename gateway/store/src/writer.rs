@@ -41,7 +41,7 @@ impl WriterOptions {
     pub fn new(spool_dir: impl Into<PathBuf>) -> Self {
         Self {
             capacity: 65_536,
-            tick: Duration::from_millis(5),
+            tick: Duration::from_millis(20),
             spool_dir: spool_dir.into(),
             spool_bytes: 64 * 1024 * 1024,
             spool_seconds: 300,
@@ -225,9 +225,9 @@ mod tests {
 
     use gateway_core::trace::{EventType, Head, Trace};
     use gateway_core::{AgentId, TenantId, TraceId};
-    use serde_json::json;
 
     use super::*;
+    use gateway_core::canonical::Canonical;
 
     /// Fails until it has been asked for long enough.
     struct Late {
@@ -267,8 +267,8 @@ mod tests {
             classification: None,
             description: None,
             reasoning: None,
-            authorization: json!({}),
-            context: json!({}),
+            authorization: Canonical::null(),
+            context: Canonical::null(),
             timestamp: "2026-02-23T00:00:00Z".parse().unwrap(),
         }
     }

@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use gateway_core::ports::{Answered, Upstream, UpstreamError};
-use gateway_core::{Namespace, Permit};
+use gateway_core::{BoxError, Namespace, Permit};
 
-use client::Client;
+use client::Clients;
 use request::Outgoing;
 
 pub use client::HttpUpstreamError;
@@ -57,7 +57,7 @@ impl HttpUpstreamConfig {
 
 pub struct HttpUpstream {
     namespace: Namespace,
-    client: Client,
+    clients: Clients,
     outgoing: Outgoing,
     unclassified_observe: bool,
     request_timeout: Duration,
@@ -67,10 +67,10 @@ pub struct HttpUpstream {
 impl HttpUpstream {
     pub fn new(config: &HttpUpstreamConfig) -> Result<Self, HttpUpstreamError> {
         let outgoing = Outgoing::new(&config.url, &config.headers)?;
-        let client = client::connect(outgoing.is_tls(), config.connect_timeout)?;
+        let clients = Clients::connect(outgoing.is_tls(), config.connect_timeout)?;
         Ok(Self {
             namespace: config.namespace.clone(),
-            client,
+            clients,
             outgoing,
             unclassified_observe: config.unclassified_observe,
             request_timeout: config.request_timeout,
@@ -85,11 +85,9 @@ impl HttpUpstream {
     async fn ask(&self, permit: &Permit) -> Result<Answered, UpstreamError> {
         let request = self.outgoing.request(permit.exchange());
         let in_session = request.headers().contains_key(&request::SESSION_ID);
-        let response = self
-            .client
-            .request(request)
-            .await
-            .map_err(|error| UpstreamError::Unreachable(self.namespace.clone(), error.into()))?;
+        let unreachable = |error: BoxError| UpstreamError::Unreachable(self.namespace.clone(), error);
+        let client = self.clients.own().ok_or_else(|| unreachable("there is no client".into()))?;
+        let response = client.request(request).await.map_err(|error| unreachable(error.into()))?;
         answer::read(&self.namespace, self.limits, in_session, response).await
     }
 }

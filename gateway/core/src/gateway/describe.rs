@@ -36,10 +36,17 @@ impl Gateway {
             Some(revision) if revision.is_modern() => None,
             _ => self.open_session(caller, &ask)?,
         };
-        let revision = declared.or_else(|| session.as_ref().and_then(Session::revision)).or_else(|| offered_revision(&ask));
+        let revision =
+            declared.or_else(|| session.as_ref().and_then(Session::revision)).or_else(|| offered_revision(&ask));
         let subject = subject(&caller.route, &mut ask, chain, engine)?;
         let mut carried = caller.carried.clone();
-        carried.extend(caller.headers.params.iter().map(|(name, value)| (format!("{}{name}", headers::PARAM_PREFIX), value.clone())));
+        carried.extend(
+            caller
+                .headers
+                .params
+                .iter()
+                .map(|(name, value)| (format!("{}{name}", headers::PARAM_PREFIX), value.clone())),
+        );
         Ok(Exchange {
             trace_id,
             principal: caller.principal.clone(),
@@ -70,7 +77,8 @@ impl Gateway {
             return refuse("`initialize` cannot be part of a batch");
         }
         let token = caller.headers.session_id.as_deref();
-        let session = token.and_then(|token| Session::open(token, self.seal.as_ref(), &caller.principal, &caller.route));
+        let session =
+            token.and_then(|token| Session::open(token, self.seal.as_ref(), &caller.principal, &caller.route));
         let said = caller.headers.protocol_version.as_deref().map(str::parse::<Revision>);
         let revision = match (session, said) {
             (Some(session), _) => session.revision(),
@@ -115,7 +123,8 @@ fn subject(route: &Route, ask: &mut Ask, chain: &Chain, engine: &dyn ExecutionEn
         Some("resources/read" | "prompts/get" | "completion/complete") => return Ok(Subject::Read),
         _ => return Ok(Subject::Plain),
     }
-    let refuse = |what: &str, message: &Message| Err(Malformed::new(code::INVALID_PARAMS, what).answering(message.id()));
+    let refuse =
+        |what: &str, message: &Message| Err(Malformed::new(code::INVALID_PARAMS, what).answering(message.id()));
     let Message::Request(request) = &*message else {
         return Err(Malformed::new(code::INVALID_REQUEST, "`tools/call` must be a request with an id"));
     };

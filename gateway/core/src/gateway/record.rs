@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use gateway_protocol::{Id, Malformed, Reply, ReplyKind};
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::{Caller, Gateway};
+use crate::canonical::Canonical;
 use crate::chain::Ruling;
 use crate::exchange::Exchange;
 use crate::identity::Principal;
@@ -17,7 +19,7 @@ use crate::outcome::{AuditRow, JsonText, Status};
 use crate::ports::{AuditBuffer, AuthError, Clock, LedgerError, Limited};
 use crate::refusal::{self, Answer};
 use crate::trace::{EventType, TraceDraft};
-use crate::verdict::{Decision, Reason};
+use crate::verdict::{Decision, Heard, Reason};
 
 /// Room in the audit queue, taken before anything happens and given back if nothing did.
 struct Room {
@@ -50,7 +52,11 @@ pub(crate) struct Story {
 
 impl Story {
     /// Handshakes and lists leave no record unless they are refused.
-    pub(super) fn open(audit: &Arc<dyn AuditBuffer>, clock: &Arc<dyn Clock>, exchange: &Exchange) -> Result<Self, LedgerError> {
+    pub(super) fn open(
+        audit: &Arc<dyn AuditBuffer>,
+        clock: &Arc<dyn Clock>,
+        exchange: &Exchange,
+    ) -> Result<Self, LedgerError> {
         let began = clock.now();
         let room = Room::reserve(audit)?;
         let recorded = exchange.is_governed() || exchange.tool().is_some();
@@ -59,7 +65,6 @@ impl Story {
     }
 
     fn row(exchange: &Exchange, began: Timestamp) -> AuditRow {
-        let part = exchange.classification();
         AuditRow {
             trace_id: exchange.trace_id.clone(),
             tenant: exchange.principal.tenant,
@@ -67,10 +72,7 @@ impl Story {
             tool: exchange.tool().map(|tool| tool.name.clone()),
             input: input(exchange),
             output: None,
-            risk_classification: json!({
-                "code": part.code(), "decision_type": part.decision_type,
-                "risk_level": part.risk, "reversibility": part.reversibility,
-            }),
+            classification: Some(exchange.classification()),
             execution_time_ms: 0,
             status: Status::Cancelled,
             timestamp: began,
@@ -110,7 +112,8 @@ impl Story {
         };
         row.status = status;
         row.output = output;
-        row.execution_time_ms = i64::try_from(self.clock.now().duration_since(self.began).as_millis()).unwrap_or(i64::MAX);
+        row.execution_time_ms =
+            i64::try_from(self.clock.now().duration_since(self.began).as_millis()).unwrap_or(i64::MAX);
         room.left = room.left.saturating_sub(1);
         room.audit.settle(row);
     }
@@ -146,14 +149,20 @@ fn decision_draft(exchange: &Exchange, ruling: &Ruling, timestamp: Timestamp) ->
         Decision::Deny => (EventType::Decision, "denied"),
     };
     let reasons: Vec<&str> = ruling.reasons.iter().map(|reason| reason.message.as_str()).collect();
-    let kind = if exchange.tool().is_some() { "tool" } else { "method" };
-    let context = json!({
-        kind: subject,
-        "args_hash": arguments_hash(exchange),
-        "decision": ruling.decision,
-        "policies": ruling.digest(),
-        "verdicts": ruling.heard,
-    });
+    let named = exchange.tool().is_some();
+    let context = Context {
+        args_hash: arguments_hash(exchange),
+        decision: ruling.decision,
+        method: (!named).then_some(subject),
+        policies: ruling.digest(),
+        tool: named.then_some(subject),
+        verdicts: ruling.heard.iter().map(HeardText::from).collect(),
+    };
+    let authorization = Authorization {
+        matrix_result: &judged.cell,
+        overrides: &judged.reasons,
+        required: ruling.decision == Decision::ApprovalRequired,
+    };
     TraceDraft {
         tenant: principal.tenant,
         agent: principal.agent.clone(),
@@ -162,13 +171,58 @@ fn decision_draft(exchange: &Exchange, ruling: &Ruling, timestamp: Timestamp) ->
         classification: Some(part),
         description: Some(format!("{subject} {word}")),
         reasoning: (!reasons.is_empty()).then(|| reasons.join("; ")),
-        authorization: json!({
-            "required": ruling.decision == Decision::ApprovalRequired,
-            "matrix_result": judged.cell,
-            "overrides": judged.reasons,
-        }),
-        context,
+        // Texts and flags: writing them cannot fail.
+        authorization: Canonical::in_order(&authorization).unwrap_or_else(|_| Canonical::null()),
+        context: Canonical::in_order(&context).unwrap_or_else(|_| Canonical::null()),
         timestamp,
+    }
+}
+
+/// A decision's context as its trace keeps it. Fields stand in canonical order; see [`Canonical::in_order`].
+#[derive(Serialize)]
+struct Context<'a> {
+    args_hash: Option<String>,
+    decision: Decision,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    method: Option<&'a str>,
+    policies: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool: Option<&'a str>,
+    verdicts: Vec<HeardText<'a>>,
+}
+
+#[derive(Serialize)]
+struct HeardText<'a> {
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    observed: bool,
+    plugin: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<ReasonText<'a>>,
+    verdict: &'a str,
+}
+
+#[derive(Serialize)]
+struct ReasonText<'a> {
+    message: &'a str,
+    plugin: &'a str,
+    rule: &'a str,
+}
+
+#[derive(Serialize)]
+struct Authorization<'a> {
+    matrix_result: &'a str,
+    overrides: &'a [String],
+    required: bool,
+}
+
+impl<'a> From<&'a Heard> for HeardText<'a> {
+    fn from(heard: &'a Heard) -> Self {
+        let reason = heard.reason.as_ref().map(|reason| ReasonText {
+            message: &reason.message,
+            plugin: &reason.plugin,
+            rule: &reason.rule,
+        });
+        Self { observed: heard.observed, plugin: heard.plugin, reason, verdict: heard.verdict }
     }
 }
 
@@ -216,7 +270,13 @@ impl Gateway {
         }
     }
 
-    async fn record_refusal(&self, principal: &Principal, trace_id: &TraceId, status: Status, reason: &Reason) -> Result<(), LedgerError> {
+    async fn record_refusal(
+        &self,
+        principal: &Principal,
+        trace_id: &TraceId,
+        status: Status,
+        reason: &Reason,
+    ) -> Result<(), LedgerError> {
         let mut room = Room::reserve(&self.audit)?;
         let now = self.clock.now();
         let draft = TraceDraft {
@@ -227,8 +287,9 @@ impl Gateway {
             classification: None,
             description: Some(format!("refused: {}", status.as_str())),
             reasoning: Some(reason.message.clone()),
-            authorization: json!({ "required": false, "matrix_result": null, "overrides": [] }),
-            context: json!({ "decision": Decision::Deny, "reason": reason }),
+            authorization: Canonical::null(),
+            context: Canonical::of(&json!({ "decision": Decision::Deny, "reason": reason }))
+                .unwrap_or_else(|_| Canonical::null()),
             timestamp: now,
         };
         room.left = room.left.saturating_sub(1);
@@ -241,7 +302,7 @@ impl Gateway {
             tool: None,
             input: None,
             output: None,
-            risk_classification: Value::Null,
+            classification: None,
             execution_time_ms: 0,
             status,
             timestamp: now,
@@ -256,5 +317,31 @@ pub(crate) fn status_of(reply: &Reply) -> Status {
         ReplyKind::Error { .. } => Status::RpcError,
         ReplyKind::Result { tool_error: true } => Status::ToolError,
         _ => Status::Ok,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn what_is_written_in_order_is_canonical() {
+        let reason = Reason::new("manifest", "mode_x_risk", "a \"quoted\" reason, é");
+        let heard = [
+            Heard { plugin: "manifest", verdict: "deny", reason: Some(reason), observed: true },
+            Heard { plugin: "matrix", verdict: "grant", reason: None, observed: false },
+        ];
+        let context = Context {
+            args_hash: Some("sha256:00".into()),
+            decision: Decision::ApprovalRequired,
+            method: Some("resources/read"),
+            policies: "sha256:11",
+            tool: Some("a/b"),
+            verdicts: heard.iter().map(HeardText::from).collect(),
+        };
+        assert_eq!(Canonical::in_order(&context).unwrap(), Canonical::of(&context).unwrap());
+        let authorization = Authorization { matrix_result: "A1 x D1", overrides: &["one".into()], required: true };
+        assert_eq!(Canonical::in_order(&authorization).unwrap(), Canonical::of(&authorization).unwrap());
     }
 }

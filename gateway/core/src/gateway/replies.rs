@@ -28,7 +28,13 @@ const HANDSHAKE_EVENTS: usize = 16;
 type Items = BoxStream<'static, Result<StreamItem, UpstreamError>>;
 
 impl Gateway {
-    pub(super) async fn relay(&self, chain: &Arc<Chain>, permit: Permit, answered: Answered, mut story: Story) -> Answer {
+    pub(super) async fn relay(
+        &self,
+        chain: &Arc<Chain>,
+        permit: Permit,
+        answered: Answered,
+        mut story: Story,
+    ) -> Answer {
         let exchange = permit.into_exchange();
         let id = request_id(&exchange.ask);
         let Answered { status, session, content } = answered;
@@ -51,7 +57,12 @@ impl Gateway {
             }
             Content::Foreign { content_type, body } => {
                 // An HTTP refusal in the upstream's own words may name its own authorization server: only the status goes on.
-                tracing::warn!(status, content_type, bytes = body.len(), "an upstream answered with something that is not MCP");
+                tracing::warn!(
+                    status,
+                    content_type,
+                    bytes = body.len(),
+                    "an upstream answered with something that is not MCP"
+                );
                 story.close(Status::UpstreamFailed, None);
                 foreign(status, review.id.clone())
             }
@@ -207,7 +218,8 @@ impl Stream for Replies {
             Poll::Ready(None) => {
                 this.items = None;
                 // A GET stream simply ends; a call whose answer never came has failed.
-                let status = if this.answered || this.review.id.is_none() { Status::Ok } else { Status::UpstreamFailed };
+                let status =
+                    if this.answered || this.review.id.is_none() { Status::Ok } else { Status::UpstreamFailed };
                 this.story.close(status, None);
                 Poll::Ready(None)
             }

@@ -134,7 +134,7 @@ pub(crate) fn check_member(key: &str, origin: Origin) -> Result<(), Malformed> {
     if ENVELOPE.contains(&key) {
         return Ok(());
     }
-    if let Some(known) = ENVELOPE.into_iter().find(|known| folded(known) == folded(key)) {
+    if let Some(known) = ENVELOPE.into_iter().find(|known| known.eq_ignore_ascii_case(&folded(key))) {
         return Err(invalid(format!("member `{}` differs from `{known}` only in case", shown(key))));
     }
     match origin {
@@ -148,7 +148,7 @@ fn check_params(params: &Map<String, Value>) -> Result<(), Malformed> {
     let mut seen: Vec<(String, &str)> = Vec::with_capacity(params.len());
     for key in params.keys() {
         let fold = folded(key);
-        let known = WELL_KNOWN_PARAMS.into_iter().find(|known| *known != key && folded(known) == fold);
+        let known = WELL_KNOWN_PARAMS.into_iter().find(|known| *known != key && known.eq_ignore_ascii_case(&fold));
         if let Some(known) = known {
             return refused(format!("`params.{}` differs from `{known}` only in case", shown(key)));
         }

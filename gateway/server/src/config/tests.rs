@@ -31,7 +31,10 @@ fn an_empty_file_is_the_default() {
     assert_eq!(config.listen.mcp.to_string(), "127.0.0.1:8080");
     assert_eq!(config.listen.console.to_string(), "127.0.0.1:8081");
     assert_eq!(config.store.reveal(), "sqlite://conf/data/portreeve.db", "relative to the file");
-    assert_eq!(config.audit, Audit { wait: AuditWait::SideEffects, spool: "conf/data/spool".into(), spool_bytes: 64 << 20 });
+    assert_eq!(
+        config.audit,
+        Audit { wait: AuditWait::SideEffects, spool: "conf/data/spool".into(), spool_bytes: 64 << 20 }
+    );
     assert_eq!((config.limits.body_bytes, config.limits.header_bytes, config.limits.depth), (4 << 20, 10 << 10, 128));
     assert_eq!(config.limits.agent_per_minute.map(std::num::NonZeroU32::get), Some(100));
     assert_eq!(

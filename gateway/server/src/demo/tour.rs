@@ -54,7 +54,10 @@ fn story() -> Vec<Step> {
             title: "an advisory agent reads the database",
             who: Autonomy::A2,
             path: "/database/mcp",
-            tool: Some(("execute_sql", json!({ "query": "SELECT count(*) AS conversations FROM agent_conversations" }))),
+            tool: Some((
+                "execute_sql",
+                json!({ "query": "SELECT count(*) AS conversations FROM agent_conversations" }),
+            )),
             expected: Expected::Allowed,
         },
         Step {

@@ -42,9 +42,13 @@ impl Drain {
         let _ = watch.wait_for(|draining| *draining).await;
     }
 
+    pub fn begin(&self) {
+        self.draining.send_replace(true);
+    }
+
     /// Says no to what is new and waits for what is under way, at most `patience`. True when all of it finished.
     pub async fn drain(&self, patience: Duration) -> bool {
-        self.draining.send_replace(true);
+        self.begin();
         let deadline = tokio::time::Instant::now() + patience;
         while self.busy.load(Ordering::Acquire) > 0 {
             if tokio::time::Instant::now() >= deadline {

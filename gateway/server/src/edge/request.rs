@@ -24,7 +24,10 @@ pub enum Asked {
 }
 
 pub enum Unreadable {
-    Refused { status: u16, message: &'static str },
+    Refused {
+        status: u16,
+        message: &'static str,
+    },
     /// The client went away or stalled.
     Gone,
 }
@@ -33,7 +36,11 @@ fn refused(status: u16, message: &'static str) -> Unreadable {
     Unreadable::Refused { status, message }
 }
 
-pub async fn read(session: &mut ServerSession, limits: &EdgeLimits, admission: &Admission) -> Result<Asked, Unreadable> {
+pub async fn read(
+    session: &mut ServerSession,
+    limits: &EdgeLimits,
+    admission: &Admission,
+) -> Result<Asked, Unreadable> {
     let request = session.req_header();
     let headers = &request.headers;
     let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
@@ -57,7 +64,9 @@ pub async fn read(session: &mut ServerSession, limits: &EdgeLimits, admission: &
         _ => {
             let space = path.strip_prefix('/').and_then(|rest| rest.strip_suffix("/mcp"));
             let namespace = space.and_then(|space| space.parse().ok());
-            Route::One(namespace.ok_or_else(|| refused(404, "there is nothing here; MCP is at /mcp and /{namespace}/mcp"))?)
+            Route::One(
+                namespace.ok_or_else(|| refused(404, "there is nothing here; MCP is at /mcp and /{namespace}/mcp"))?,
+            )
         }
     };
     let mcp = McpHeaders::collect(headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())));
@@ -80,7 +89,8 @@ pub async fn read(session: &mut ServerSession, limits: &EdgeLimits, admission: &
 }
 
 async fn body(session: &mut ServerSession, limits: &EdgeLimits, expects: bool) -> Result<Bytes, Unreadable> {
-    let declared = text(&session.req_header().headers, header::CONTENT_LENGTH).and_then(|said| said.parse::<usize>().ok());
+    let declared =
+        text(&session.req_header().headers, header::CONTENT_LENGTH).and_then(|said| said.parse::<usize>().ok());
     let too_large = || refused(413, "the body is too large");
     if declared.is_some_and(|bytes| bytes > limits.body_bytes) {
         return Err(too_large());

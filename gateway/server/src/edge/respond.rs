@@ -51,7 +51,12 @@ fn head(status: u16, headers: &[(&'static str, String)]) -> Option<ResponseHeade
     Some(head)
 }
 
-async fn whole(session: &mut ServerSession, status: u16, headers: &[(&'static str, String)], body: Option<Bytes>) -> bool {
+async fn whole(
+    session: &mut ServerSession,
+    status: u16,
+    headers: &[(&'static str, String)],
+    body: Option<Bytes>,
+) -> bool {
     let Some(mut head) = head(status, headers) else {
         return false;
     };

@@ -9,7 +9,7 @@ use gateway_core::{TenantId, ToolName, TraceId};
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
-use crate::batch::{Chains, KnownTools, SEEN, json_text, registered, row_id};
+use crate::batch::{Chains, KnownTools, SEEN, registered, row_id};
 use crate::failure::Failure;
 
 /// Rows for chains that begin now, in the order of all locks.
@@ -158,8 +158,8 @@ pub(super) async fn insert_traces(
     .bind(column!(|_, placed| placed.code.as_deref()))
     .bind(column!(|draft| draft.description.as_deref()))
     .bind(column!(|draft| draft.reasoning.as_deref()))
-    .bind(column!(|_, placed| placed.authorization.as_deref()))
-    .bind(column!(|_, placed| placed.context.as_deref()))
+    .bind(column!(|draft| draft.authorization.as_column()))
+    .bind(column!(|draft| draft.context.as_column()))
     .bind(column!(|_, placed| placed.previous_hash.as_deref()))
     .bind(column!(|_, placed| placed.event_hash.as_str()))
     .bind(column!(|_, placed| placed.timestamp.as_str()))
@@ -197,7 +197,7 @@ pub(super) async fn insert_rows(
     .bind(column!(|row| registered(row).and_then(|key| tools.get(&key)).copied()))
     .bind(column!(|row| row.input.as_ref().map(|input| input.as_str())))
     .bind(column!(|row| row.output.as_ref().map(|output| output.as_str())))
-    .bind(column!(|row| json_text(&row.risk_classification)))
+    .bind(column!(|row| row.risk_classification()))
     .bind(column!(|row| i32::try_from(row.execution_time_ms).unwrap_or(i32::MAX)))
     .bind(column!(|row| row.status.as_str()))
     .bind(column!(|row| written_time(row.timestamp)))

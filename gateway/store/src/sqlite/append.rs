@@ -11,7 +11,7 @@ use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments, AssertSqlSafe, Row, SqliteConnection};
 use uuid::Uuid;
 
-use crate::batch::{Chains, KnownTools, SEEN, json_text, registered, row_id};
+use crate::batch::{Chains, KnownTools, SEEN, registered, row_id};
 use crate::failure::Failure;
 
 pub(super) async fn read_heads(connection: &mut SqliteConnection, chains: &mut Chains<'_>) -> Result<(), Failure> {
@@ -199,8 +199,8 @@ fn bind_trace(
     arguments.add(placed.code)?;
     arguments.add(draft.description.as_deref())?;
     arguments.add(draft.reasoning.as_deref())?;
-    arguments.add(placed.authorization)?;
-    arguments.add(placed.context)?;
+    arguments.add(draft.authorization.as_column().map(str::to_owned))?;
+    arguments.add(draft.context.as_column().map(str::to_owned))?;
     arguments.add(placed.previous_hash)?;
     arguments.add(placed.event_hash)?;
     arguments.add(placed.timestamp)?;
@@ -217,7 +217,7 @@ fn bind_row(
     arguments.add(tool.map(Uuid::to_string))?;
     arguments.add(row.input.as_ref().map(|input| input.as_str()))?;
     arguments.add(row.output.as_ref().map(|output| output.as_str()))?;
-    arguments.add(json_text(&row.risk_classification))?;
+    arguments.add(row.risk_classification())?;
     arguments.add(row.execution_time_ms)?;
     arguments.add(row.status.as_str())?;
     arguments.add(written_time(row.timestamp))?;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gateway_core::TenantId;
+use gateway_core::canonical::Canonical;
 use gateway_core::outcome::JsonText;
 use gateway_core::ports::{AuditBuffer, Ledger, Record};
 use gateway_core::trace::Head;
@@ -28,17 +29,18 @@ pub fn writer(stage: &Stage, ledger: Arc<dyn Ledger>) -> Arc<AuditWriter> {
 pub async fn what_is_read_is_what_was_hashed(stage: &Stage) {
     let tenant = tenant(stage).await;
     let mut odd = draft(tenant, "a-1", 1);
-    odd.context = json!({
+    odd.context = Canonical::of(&json!({
         "sum": 0.1 + 0.2, "huge": 1e300, "round": 1e17, "long": 12_345_678_901_234_567_890_u64, "tiny": 5e-324, "minus": -0.0,
         "exact": 9_007_199_254_740_993_i64, "one": 1.0, "half": 2.50, "letters": "ü€😀\u{1}\u{7f}\\\"", "": null,
         "nested": {"b": [1, 2.5, {"z": [], "a": {}}], "a": true}, "order": {"\u{20ac}": 1, "\u{1f600}": 2, "\r": 3},
-    });
-    odd.authorization = json!(null);
+    }))
+    .unwrap();
+    odd.authorization = Canonical::null();
     odd.description = Some("Zeile\nzwei\t\u{2028} end".into());
     odd.timestamp = "2026-12-31T23:59:59.999Z".parse().unwrap();
     let mut bare = draft(tenant, "a-1", 2);
     (bare.classification, bare.description, bare.reasoning) = (None, None, None);
-    bare.context = json!({});
+    bare.context = Canonical::of(&json!({})).unwrap();
     bare.timestamp = "1999-01-01T00:00:00Z".parse().unwrap();
     let drafts = [odd, bare, draft(tenant, "a-1", 3)];
 
@@ -68,7 +70,7 @@ pub async fn what_is_read_is_what_was_hashed(stage: &Stage) {
 // acceptance 19: the vector of the specification, from the row itself.
 pub async fn the_known_vector_is_stored_as_known(stage: &Stage) {
     let mut known = draft(None, "agent-billing-001", 1);
-    known.context = json!({});
+    known.context = Canonical::of(&json!({})).unwrap();
     known.timestamp = "2026-02-23T00:00:00Z".parse().unwrap();
     stage.store.ledger().append_batch(&[Record::Trace(known)]).await.unwrap();
     let hash = "sha256:5efe256c39fd60700ab981bcfdae5849447c5a5d4a8821c3c1eb4b103482f629";

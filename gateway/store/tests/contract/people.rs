@@ -1,6 +1,7 @@
 //! The people and records that the tests talk about.
 
 use bytes::Bytes;
+use gateway_core::canonical::Canonical;
 use gateway_core::keys::{AGENT_KEY, ApiKey};
 use gateway_core::outcome::{AuditRow, JsonText, Status};
 use gateway_core::ports::{AgentRecord, NewAgent, Record};
@@ -53,8 +54,8 @@ pub fn draft(tenant: Option<TenantId>, agent: &str, n: u128) -> TraceDraft {
         classification: Some(Classification::new(DecisionType::D2, Risk::R2, Reversibility::Partial)),
         description: Some("Selected vendor B over vendor A".into()),
         reasoning: Some("Vendor B offers 15% lower fees with equivalent SLA".into()),
-        authorization: json!({"required": false, "matrix_result": "A3 x D2 = AUTHORIZED"}),
-        context: json!({"tool": "notes/search", "nested": {"deep": [1, {"value": 2}]}}),
+        authorization: Canonical::of(&json!({"required": false, "matrix_result": "A3 x D2 = AUTHORIZED"})).unwrap(),
+        context: Canonical::of(&json!({"tool": "notes/search", "nested": {"deep": [1, {"value": 2}]}})).unwrap(),
         timestamp: "2026-02-23T08:09:10.123Z".parse().unwrap(),
     }
 }
@@ -72,7 +73,7 @@ pub fn row(tenant: Option<TenantId>, agent: &str, n: u128, tool: &str) -> AuditR
         tool: Some(tool.parse().unwrap()),
         input: json(r#"{"query":"budget"}"#),
         output: json(r#"{"content":[]}"#),
-        risk_classification: json!({"code": "D1-R1-total", "decision_type": "D1", "risk_level": "R1", "reversibility": "total"}),
+        classification: Some(gateway_core::RiskLevel::ReadOnly.classification()),
         execution_time_ms: 12,
         status: Status::Ok,
         timestamp: "2026-02-23T08:09:10.456Z".parse().unwrap(),

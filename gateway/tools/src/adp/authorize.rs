@@ -88,8 +88,8 @@ mod tests {
     use gateway_core::{Autonomy, DecisionType, Risk};
 
     use super::*;
-    use gateway_core::matrix::Matrix;
     use crate::adp::fakes::{Registry, agent, agent_of, call};
+    use gateway_core::matrix::Matrix;
 
     fn tool(registry: Registry) -> Authorize {
         Authorize::new(Arc::new(registry), Arc::new(|| Arc::new(Matrix::standard())))

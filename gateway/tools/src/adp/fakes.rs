@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use gateway_core::canonical::Canonical;
 use gateway_core::matrix::Matrix;
 use gateway_core::outcome::AuditRow;
 use gateway_core::ports::{
@@ -231,8 +232,8 @@ impl Chains {
                 classification: None,
                 description: None,
                 reasoning: None,
-                authorization: Value::Null,
-                context: json!({ "nested": { "amount": 1 } }),
+                authorization: Canonical::null(),
+                context: Canonical::of(&json!({ "nested": { "amount": 1 } })).unwrap(),
                 timestamp: "2026-02-23T00:00:00Z".parse().unwrap(),
             });
         }

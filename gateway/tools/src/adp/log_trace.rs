@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use gateway_core::canonical::Canonical;
 use gateway_core::ports::{AuditBuffer, Clock, LedgerError, TenantStore};
 use gateway_core::{AgentId, Classification, EventType, Principal, TraceDraft, TraceId};
 use jiff::Timestamp;
@@ -54,8 +55,6 @@ impl LogTrace {
         let given = |name: &str| arguments.get(name).filter(|value| !value.is_null()).cloned();
         let context = given("context").unwrap_or_else(|| json!({}));
         let authorization = given("authorization").unwrap_or(Value::Null);
-        exact("authorization", &authorization)?;
-        exact("context", &context)?;
         let now = self.clock.now();
         Ok(TraceDraft {
             tenant: caller.tenant,
@@ -65,8 +64,8 @@ impl LogTrace {
             classification: decision.classification()?,
             description: decision.text(&["description"])?.map(Into::into),
             reasoning: decision.text(&["reasoning"])?.map(Into::into),
-            authorization,
-            context,
+            authorization: canonical("authorization", &authorization)?,
+            context: canonical("context", &context)?,
             timestamp: Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now),
         })
     }
@@ -159,6 +158,12 @@ impl<'a> Decision<'a> {
         }
         Ok(Some(classification))
     }
+}
+
+/// What will be hashed, refused where two different values would hash alike.
+fn canonical(path: &str, value: &Value) -> Result<Canonical, ToolFailure> {
+    exact(path, value)?;
+    Canonical::of(value).map_err(|_| ToolFailure::new(format!("Invalid {path}: it has no canonical form")))
 }
 
 /// The canonical form writes every number as a double: an integer that a double cannot hold would hash like its neighbour.

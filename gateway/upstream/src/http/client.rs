@@ -1,6 +1,7 @@
 //! The pooled client of one upstream: TLS with the system's roots where the URL asks for it, HTTP/2 where the server offers it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -32,7 +33,28 @@ pub enum HttpUpstreamError {
     Tls(#[source] gateway_core::BoxError),
 }
 
-pub(super) fn connect(tls: bool, connect_timeout: Duration) -> Result<Client, HttpUpstreamError> {
+/// A client for each worker thread: a connection lives on the runtime that opened it, and to use it from another thread
+/// costs a wake-up each way.
+pub(super) struct Clients(Vec<Client>);
+
+impl Clients {
+    pub(super) fn connect(tls: bool, connect_timeout: Duration) -> Result<Self, HttpUpstreamError> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        (0..threads).map(|_| connect(tls, connect_timeout)).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// This thread's own. With more threads than clients some share one, which works all the same.
+    pub(super) fn own(&self) -> Option<&Client> {
+        static THREADS: AtomicUsize = AtomicUsize::new(0);
+        thread_local! {
+            static PLACE: usize = THREADS.fetch_add(1, Ordering::Relaxed);
+        }
+        let place = PLACE.with(|place| *place);
+        self.0.get(place % self.0.len().max(1))
+    }
+}
+
+fn connect(tls: bool, connect_timeout: Duration) -> Result<Client, HttpUpstreamError> {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
