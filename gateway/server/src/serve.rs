@@ -90,8 +90,6 @@ fn server_conf(config: &Config) -> ServerConf {
     let socket = format!("portreeve-{}.upgrade.sock", config.listen.mcp.port());
     ServerConf {
         threads,
-        // A connection and everything done for it stay on one thread: no hand-over between cores within a call.
-        work_stealing: false,
         // Only an upgrade uses the grace period: the old process finishes its calls while the new one accepts.
         grace_period_seconds: Some(DRAIN_TIME.as_secs()),
         graceful_shutdown_timeout_seconds: Some(2),
