@@ -233,7 +233,7 @@ mod tests {
             ("side_effects", json!("no")),
         ] {
             let mut bad = good.clone();
-            bad[key] = value;
+            bad.as_object_mut().unwrap().insert(key.into(), value);
             assert!(serde_json::from_value::<ToolManifest>(bad).is_err(), "{key}");
         }
         for key in ["id", "domain", "risk_level", "side_effects", "allowed_modes"] {

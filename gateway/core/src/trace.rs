@@ -275,7 +275,7 @@ impl ChainWalk {
     /// `head` is where the store believes the chain ends: a missing tail shows against it.
     pub fn finish(self, head: &Head, last_in_store: Option<String>) -> ChainReport {
         let reached = self.expected.unwrap_or_default();
-        let tail_missing = !self.broken_at.is_some() && reached != *head;
+        let tail_missing = self.broken_at.is_none() && reached != *head;
         let broken_at = match (self.broken_at, tail_missing) {
             (Some(trace), _) => Some(trace),
             (None, true) => Some(self.last.clone().unwrap_or_else(|| "the chain is empty but its head is not".into())),
@@ -362,7 +362,8 @@ mod tests {
         let id = |n: usize| Some(traces.get(n - 1).unwrap().event.trace_id.clone());
 
         let mut changed = traces.clone();
-        changed.get_mut(2).unwrap().event.authorization["required"] = json!(true);
+        let nested = changed.get_mut(2).unwrap().event.authorization.as_object_mut().unwrap();
+        nested.insert("required".into(), json!(true));
         assert_eq!(walk(&changed, &head).broken_at, id(3));
 
         let mut cut = traces.clone();

@@ -169,7 +169,8 @@ mod tests {
     // acceptance 20, 21: the first break is named, wherever the walk began.
     #[test]
     fn what_was_done_to_the_rows_shows() {
-        let cases: [(&str, fn(&mut Stored), Option<i64>, Option<String>); 7] = [
+        type Case = (&'static str, fn(&mut Stored), Option<i64>, Option<String>);
+        let cases: [Case; 7] = [
             ("nested change", |s| s.traces[2].event.authorization["required"] = json!(true), None, id(3)),
             ("third row gone", |s| drop(s.traces.remove(2)), None, id(4)),
             ("predecessor gone", |s| drop(s.traces.remove(2)), Some(2), id(4)),

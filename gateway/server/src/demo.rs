@@ -55,7 +55,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
             told.notify_one();
         });
     };
-    let life = Life { extras, stop, on_start: Some(Box::new(move |_, _| on_start())), ..Life::default() };
+    let life = Life { extras, stop, on_start: Some(Box::new(on_start)), ..Life::default() };
     serve::run(&config, life).map_err(|error| Failure::of(&error))?;
 
     if args.tour {

@@ -112,7 +112,7 @@ impl McpEdge {
         match asked {
             Asked::Health => respond::json(session, 200, Bytes::from_static(b"{\"status\":\"ok\"}")).await,
             Asked::Ready => self.ready(session).await,
-            Asked::Mcp { inbound, modern } => self.exchange(session, inbound, modern).await,
+            Asked::Mcp { inbound, modern } => self.exchange(session, *inbound, modern).await,
         }
     }
 

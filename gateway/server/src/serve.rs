@@ -47,7 +47,7 @@ pub struct Life {
     /// Ends serving as a signal would, once it is notified.
     pub stop: Option<Arc<Notify>>,
     /// Called once the node is composed and about to listen.
-    pub on_start: Option<Box<dyn FnOnce(&Node, tokio::runtime::Handle) + Send>>,
+    pub on_start: Option<Box<dyn FnOnce() + Send>>,
 }
 
 /// Serves until told to stop.
@@ -74,7 +74,7 @@ pub fn run(config: &Config, life: Life) -> Result<(), ServeError> {
         watch::watch(watched, move || control.block_on(node.reload(&config)))
     });
     if let Some(on_start) = life.on_start {
-        on_start(&node, control.handle().clone());
+        on_start();
     }
     tracing::info!(mcp = %config.listen.mcp, console = %config.listen.console, "serving");
     server.run(RunArgs { shutdown_signal: Box::new(DrainThenStop { drain, stop: life.stop }) });

@@ -24,7 +24,7 @@ impl Admission {
         };
         let name = host_name(host);
         let own = is_loopback_name(&name) && self.listener.ip().is_loopback() || name == self.listener.ip().to_string();
-        let listed = self.hosts.iter().any(|allowed| *allowed == name);
+        let listed = self.hosts.contains(&name);
         own || listed || (self.hosts.is_empty() && !self.listener.ip().is_loopback())
     }
 

@@ -17,7 +17,7 @@ pub enum Asked {
     Health,
     Ready,
     Mcp {
-        inbound: Inbound,
+        inbound: Box<Inbound>,
         /// The stateless era by its header: a disconnect means cancel.
         modern: bool,
     },
@@ -85,7 +85,7 @@ pub async fn read(
         Method::DELETE => Verb::Delete,
         _ => return Err(refused(405, "use POST, GET or DELETE")),
     };
-    Ok(Asked::Mcp { inbound: Inbound { route, verb, headers: mcp, carried, credential }, modern })
+    Ok(Asked::Mcp { inbound: Box::new(Inbound { route, verb, headers: mcp, carried, credential }), modern })
 }
 
 async fn body(session: &mut ServerSession, limits: &EdgeLimits, expects: bool) -> Result<Bytes, Unreadable> {
