@@ -29,7 +29,7 @@ async fn ask(caller: &Agent, tool: &str, arguments: Value) -> Answer {
     caller.call(&format!("adp/{tool}"), arguments).await
 }
 
-// acceptance 7, 9: the seed's example, and what is refused without a trace of it.
+// acceptance 7, acceptance 9: the seed's example, and what is refused without a trace of it.
 async fn agents_are_registered(kind: Kind) {
     let world = World::on(kind).start();
     let admin = world.admin();
@@ -81,7 +81,7 @@ async fn agents_are_registered_on_postgres() {
     agents_are_registered(Kind::Postgres).await;
 }
 
-// acceptance 18, 19, 20, 21, 22, 23: the chain, its parallel growth, and everything that can be done to it.
+// acceptance 18, acceptance 19, acceptance 20, acceptance 21, acceptance 22, acceptance 23: the chain, its parallel growth, and everything that can be done to it.
 async fn a_chain_grows_and_shows_every_change(kind: Kind) {
     let world = World::on(kind).start();
     let agent = world.agent("agent-1", "A3");

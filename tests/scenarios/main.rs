@@ -17,6 +17,7 @@ mod edge;
 mod identity;
 mod ledger_away;
 mod lifecycle;
+mod misbehaving;
 mod protocol;
 mod real_clients;
 mod real_upstreams;

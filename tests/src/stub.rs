@@ -105,7 +105,14 @@ async fn answer(stub: Stub, request: Request<Incoming>) -> Result<Response<Full<
         "resources/read" => json!({ "contents": [{ "uri": message["params"]["uri"], "text": "read" }] }),
         _ => json!({}),
     };
-    let body = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }).to_string();
+    // Tools with these names make the stub misbehave.
+    let id = match message["params"]["name"].as_str() {
+        Some("challenge") => return Ok(status(401)),
+        Some("silent") => return Ok(status(200)),
+        Some("liar") => json!("another question"),
+        _ => message["id"].clone(),
+    };
+    let body = json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string();
     let answer = Response::builder().header("content-type", "application/json").body(Full::new(body.into()));
     Ok(answer.expect("an answer"))
 }

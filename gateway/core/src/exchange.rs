@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::classification::Classification;
 use crate::identity::Principal;
+use crate::manifest::RiskLevel;
 use crate::names::{Namespace, ToolName, TraceId};
 use crate::policies::ClassifiedTool;
 use crate::session::Session;
@@ -36,8 +37,10 @@ pub enum Ask {
 #[derive(Debug, Clone)]
 pub enum Subject {
     Tool(ToolSubject),
-    /// Reads data without naming a tool: `resources/read`, `prompts/get`, `completion/complete`.
+    /// Reads data without naming a tool: `resources/read`, `prompts/get`, a task's result.
     Read,
+    /// A method that may change something, or that nobody here knows: it passes, but not unrecorded.
+    Act,
     /// Handshake, lists, pings, notifications, streams: nothing that decides.
     Plain,
 }
@@ -55,7 +58,7 @@ impl ToolSubject {
     pub fn classification(&self) -> Classification {
         match &self.classified {
             Some(tool) => tool.classification,
-            None => crate::manifest::RiskLevel::HighWrite.classification(),
+            None => RiskLevel::HighWrite.classification(),
         }
     }
 
@@ -119,7 +122,7 @@ impl Exchange {
     pub fn is_governed(&self) -> bool {
         match &self.subject {
             Subject::Tool(tool) => !tool.governs(),
-            Subject::Read => true,
+            Subject::Read | Subject::Act => true,
             Subject::Plain => false,
         }
     }
@@ -127,12 +130,17 @@ impl Exchange {
     pub fn classification(&self) -> Classification {
         match &self.subject {
             Subject::Tool(tool) => tool.classification(),
-            _ => crate::manifest::RiskLevel::ReadOnly.classification(),
+            Subject::Act => RiskLevel::LowWrite.classification(),
+            Subject::Read | Subject::Plain => RiskLevel::ReadOnly.classification(),
         }
     }
 
     /// The worst is assumed until a manifest says otherwise.
     pub fn has_side_effects(&self) -> bool {
-        self.tool().is_some_and(ToolSubject::side_effects)
+        match &self.subject {
+            Subject::Tool(tool) => tool.side_effects(),
+            Subject::Act => true,
+            Subject::Read | Subject::Plain => false,
+        }
     }
 }

@@ -149,12 +149,18 @@ impl Gateway {
         let engine = self.engine.load_full();
         let Some(upstream) = engine.upstream(&caller.route) else {
             let names: Vec<_> = engine.namespaces().iter().map(ToString::to_string).collect();
-            return refusal::unknown_route(id, &names);
+            let answer = refusal::unknown_route(id, &names);
+            return self.refuse_missing(caller, &trace_id, "no upstream has this namespace", answer).await;
         };
-        let described = self.describe(caller, ask, trace_id, &chain, engine.as_ref().as_ref());
+        let described = self.describe(caller, ask, trace_id.clone(), &chain, engine.as_ref().as_ref());
         let exchange = match described {
             Ok(exchange) => exchange,
-            Err(describe::Indescribable::SessionGone) => return refusal::session_gone(id),
+            Err(describe::Indescribable::SessionGone) => {
+                let answer = refusal::session_gone(id);
+                return self
+                    .refuse_missing(caller, &trace_id, "the session is not this caller's or is gone", answer)
+                    .await;
+            }
             Err(describe::Indescribable::Malformed(malformed)) => {
                 return self.refuse_malformed(caller, &malformed).await;
             }

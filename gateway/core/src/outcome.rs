@@ -24,6 +24,8 @@ pub enum Status {
     Unauthenticated,
     Malformed,
     Limited,
+    /// There is no such namespace, or no such session for this caller.
+    NotFound,
     UpstreamFailed,
     /// The client went away before the answer was complete.
     Cancelled,
@@ -40,6 +42,7 @@ impl Status {
             Self::Unauthenticated => "unauthenticated",
             Self::Malformed => "malformed",
             Self::Limited => "limited",
+            Self::NotFound => "not_found",
             Self::UpstreamFailed => "upstream_failed",
             Self::Cancelled => "cancelled",
         }

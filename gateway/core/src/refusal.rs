@@ -140,6 +140,12 @@ pub fn unauthenticated(trace_id: &TraceId, error: &AuthError, id: Option<Id>) ->
     Answer::message(401, &Message::error(id, error)).with("WWW-Authenticate", "Bearer realm=\"portreeve\"")
 }
 
+/// Closed, but not the caller's fault: a client must not throw its key away for this.
+pub fn identity_unavailable(error: &AuthError) -> Answer {
+    let error = RpcError::new(code::INTERNAL, format!("{error}; try again shortly"));
+    Answer::message(503, &Message::error(None, error)).with("Retry-After", "2")
+}
+
 pub fn limited(trace_id: &TraceId, limited: &Limited, id: Option<Id>) -> Answer {
     let reason = Reason::new("limits", limited.rule, limited.message.clone());
     let wait = Some(limited.retry_after_ms);

@@ -354,7 +354,7 @@ mod tests {
         walk.finish(head, None)
     }
 
-    // acceptance 20, 21: nested changes, a missing link, a missing tail, a swap.
+    // acceptance 20, acceptance 21: nested changes, a missing link, a missing tail, a swap.
     #[test]
     fn whatever_is_done_to_a_chain_shows_at_the_first_break() {
         let (traces, head) = chain(5);

@@ -166,7 +166,7 @@ mod tests {
         assert_eq!((empty.first_trace, empty.last_trace, empty.broken_at), (None, None, None));
     }
 
-    // acceptance 20, 21: the first break is named, wherever the walk began.
+    // acceptance 20, acceptance 21: the first break is named, wherever the walk began.
     #[test]
     fn what_was_done_to_the_rows_shows() {
         type Case = (&'static str, fn(&mut Stored), Option<i64>, Option<String>);

@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures::FutureExt;
 use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt};
 use gateway_core::Gateway;
 use gateway_core::gateway::{Inbound, Verb};
 use gateway_core::refusal::{Answer, AnswerBody};
@@ -28,6 +28,9 @@ use tokio::time::timeout;
 use admission::Admission;
 use drain::Drain;
 use request::{Asked, Unreadable};
+
+/// How long a call may go on after its client has left.
+const ABANDONED_TIME: Duration = Duration::from_secs(300);
 
 /// A reader that takes nothing for this long is gone.
 const WRITE_TIME: Duration = Duration::from_secs(30);
@@ -67,7 +70,8 @@ impl HttpServerApp for McpEdge {
         let reused = session.take_connection_user_context().is_some();
         session.set_keepalive(Some(limits.idle_time.as_secs()));
         session.set_write_timeout(Some(WRITE_TIME));
-        session.set_read_timeout(Some(limits.body_time));
+        // Later than our own limit on a body, which has an answer to give.
+        session.set_read_timeout(Some(limits.body_time + limits.header_time));
         let patience = if reused { limits.idle_time + limits.header_time } else { limits.header_time };
         match timeout(patience, session.read_request()).await {
             Ok(Ok(true)) => {}
@@ -141,7 +145,7 @@ impl McpEdge {
             answer = &mut work => answer,
             // Pingora reports both a close and stray bytes after the body here; either way nobody reads this answer.
             _ = session.read_body_or_idle(true) => {
-                self.abandoned(work.map(Some).boxed(), modern);
+                self.abandoned(work.boxed(), modern || listening);
                 return false;
             }
         };
@@ -150,23 +154,28 @@ impl McpEdge {
             respond::Written::Broken => false,
             respond::Written::Left(rest) => {
                 let rest = Answer { status: 200, headers: Vec::new(), body: AnswerBody::Events(rest) };
-                self.abandoned(async move { Some(rest) }.boxed(), modern);
+                self.abandoned(async move { rest }.boxed(), modern || listening);
                 false
             }
         }
     }
 
-    /// The client is gone. In the stateless era that means stop; before it, that the answer is still wanted by somebody.
-    fn abandoned(&self, work: BoxFuture<'static, Option<Answer>>, modern: bool) {
-        if modern {
+    /// The client is gone. In the stateless era that means stop, and so it does for a stream that only listens; a call of
+    /// the session eras goes on, because its answer is still wanted by somebody, but not for ever.
+    fn abandoned(&self, work: BoxFuture<'static, Answer>, stop: bool) {
+        if stop {
             return;
         }
         let busy = self.drain.enter();
         tokio::spawn(async move {
             let _busy = busy;
-            if let Some(Answer { body: AnswerBody::Events(mut events), .. }) = work.await {
-                use futures::StreamExt;
-                while events.next().await.is_some() {}
+            let finish = async {
+                if let Answer { body: AnswerBody::Events(mut events), .. } = work.await {
+                    while events.next().await.is_some() {}
+                }
+            };
+            if timeout(ABANDONED_TIME, finish).await.is_err() {
+                tracing::warn!("a call whose client had left did not end and was cut off");
             }
         });
     }

@@ -1,6 +1,7 @@
 //! Questions the gateway asks an upstream in its own name: a handshake, a list. One question, one final answer.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use futures::StreamExt;
 use gateway_core::ports::{Answered, Content, StreamItem, Upstream, UpstreamError};
@@ -8,6 +9,8 @@ use gateway_core::{Namespace, Permit};
 use gateway_protocol::{Id, Message, Outcome, Reply, Revision, RpcError};
 use serde_json::{Map, Value, json};
 
+/// How long an upstream may take over a question of our own.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// A member that never stops paging must not keep us for ever.
 const MAX_PAGES: usize = 100;
 const MAX_TOOLS: usize = 20_000;
@@ -30,8 +33,21 @@ pub(crate) async fn question(
 ) -> Result<(Option<String>, Outcome), UpstreamError> {
     // `None` only if core stops counting this among the gateway's own questions.
     let permit = permit.ok_or_else(|| not_mcp(namespace, "a question the gateway may not ask"))?;
-    let Answered { status, session, content } = upstream.call(&permit).await?;
+    match tokio::time::timeout(PATIENCE, answer(upstream, namespace, &permit)).await {
+        Ok(answered) => answered,
+        Err(_) => Err(UpstreamError::TimedOut(namespace.clone())),
+    }
+}
+
+async fn answer(
+    upstream: &dyn Upstream,
+    namespace: &Namespace,
+    permit: &Permit,
+) -> Result<(Option<String>, Outcome), UpstreamError> {
+    let Answered { status, session, content } = upstream.call(permit).await?;
     let reply = match content {
+        // A challenge is between the upstream and the operator, whatever it says.
+        _ if matches!(status, 401 | 403) => return Err(not_mcp(namespace, &format!("HTTP status {status}"))),
         Content::One(reply) => reply,
         Content::Stream(mut stream) => loop {
             match stream.next().await {
@@ -114,7 +130,9 @@ pub(crate) async fn initialize(
 }
 
 pub(crate) fn refused(namespace: &Namespace, error: &RpcError) -> UpstreamError {
-    not_mcp(namespace, &format!("error {}: {}", error.code, error.message))
+    // Its words are for the log; a client is told the number.
+    tracing::warn!(%namespace, code = error.code, "an upstream refused the gateway's question: {}", error.message);
+    not_mcp(namespace, &format!("error {}", error.code))
 }
 
 pub(crate) fn not_mcp(namespace: &Namespace, what: &str) -> UpstreamError {

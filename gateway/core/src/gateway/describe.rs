@@ -10,6 +10,8 @@ use crate::names::{ToolName, TraceId};
 use crate::ports::ExecutionEngine;
 use crate::session::Session;
 
+const HANDSHAKE_BYTES: usize = 16 * 1024;
+
 pub(super) enum Indescribable {
     Malformed(Malformed),
     SessionGone,
@@ -31,6 +33,7 @@ impl Gateway {
         engine: &dyn ExecutionEngine,
     ) -> Result<Exchange, Indescribable> {
         let declared = declared_revision(caller, &ask)?;
+        modest_handshake(&ask)?;
         let session = match declared {
             // The stateless era has no sessions; an id that is sent anyway means nothing.
             Some(revision) if revision.is_modern() => None,
@@ -40,13 +43,9 @@ impl Gateway {
             declared.or_else(|| session.as_ref().and_then(Session::revision)).or_else(|| offered_revision(&ask));
         let subject = subject(&caller.route, &mut ask, chain, engine)?;
         let mut carried = caller.carried.clone();
-        carried.extend(
-            caller
-                .headers
-                .params
-                .iter()
-                .map(|(name, value)| (format!("{}{name}", headers::PARAM_PREFIX), value.clone())),
-        );
+        // Only the stateless era mirrors arguments in headers; before it nobody checks them, so nobody gets them.
+        let mirrored = caller.headers.params.iter().filter(|_| declared.is_some_and(Revision::is_modern));
+        carried.extend(mirrored.map(|(name, value)| (format!("{}{name}", headers::PARAM_PREFIX), value.clone())));
         Ok(Exchange {
             trace_id,
             principal: caller.principal.clone(),
@@ -105,6 +104,19 @@ fn declared_revision(caller: &Caller, ask: &Ask) -> Result<Option<Revision>, Mal
     Ok(declared)
 }
 
+/// A handshake is kept for as long as its session, so it may not be as large as a call.
+fn modest_handshake(ask: &Ask) -> Result<(), Malformed> {
+    let Ask::Message(message) = ask else {
+        return Ok(());
+    };
+    let opening = message.params().filter(|_| message.method() == Some("initialize"));
+    let bytes = opening.and_then(|params| serde_json::to_vec(params).ok()).map_or(0, |json| json.len());
+    match bytes > HANDSHAKE_BYTES {
+        true => Err(Malformed::new(code::INVALID_PARAMS, "`initialize` is larger than 16 KiB").answering(message.id())),
+        false => Ok(()),
+    }
+}
+
 /// What a legacy client offers in its handshake; the answer may settle on another.
 fn offered_revision(ask: &Ask) -> Option<Revision> {
     let Ask::Message(message) = ask else {
@@ -114,13 +126,34 @@ fn offered_revision(ask: &Ask) -> Option<Revision> {
     message.params()?.get("protocolVersion")?.as_str()?.parse().ok()
 }
 
+/// Requests that are not tool calls. What is not on either list is assumed to act.
+fn method_subject(method: &str) -> Subject {
+    match method {
+        "resources/read" | "prompts/get" | "completion/complete" | "tasks/get" | "tasks/result" | "tasks/list" => {
+            Subject::Read
+        }
+        "initialize"
+        | "ping"
+        | "server/discover"
+        | "tools/list"
+        | "prompts/list"
+        | "resources/list"
+        | "resources/templates/list"
+        | "resources/subscribe"
+        | "resources/unsubscribe"
+        | "subscriptions/listen"
+        | "logging/setLevel" => Subject::Plain,
+        _ => Subject::Act,
+    }
+}
+
 fn subject(route: &Route, ask: &mut Ask, chain: &Chain, engine: &dyn ExecutionEngine) -> Result<Subject, Malformed> {
     let Ask::Message(message) = ask else {
         return Ok(Subject::Plain);
     };
-    match message.method() {
-        Some("tools/call") => {}
-        Some("resources/read" | "prompts/get" | "completion/complete") => return Ok(Subject::Read),
+    match (&*message, message.method()) {
+        (_, Some("tools/call")) => {}
+        (Message::Request(_), Some(method)) => return Ok(method_subject(method)),
         _ => return Ok(Subject::Plain),
     }
     let refuse =
@@ -136,7 +169,7 @@ fn subject(route: &Route, ask: &mut Ask, chain: &Chain, engine: &dyn ExecutionEn
         Route::All => engine.resolve(listed),
     };
     let Some(name) = name else {
-        let what = format!("Unknown tool: {listed}");
+        let what = format!("Unknown tool: {}", shown(listed));
         return refuse(&what, message);
     };
     if *route == Route::All
@@ -150,4 +183,9 @@ fn subject(route: &Route, ask: &mut Ask, chain: &Chain, engine: &dyn ExecutionEn
         observed: engine.watches(&name),
         name,
     }))
+}
+
+/// A name as an error shows it: the caller chose its length and its letters, we choose what is kept of them.
+fn shown(name: &str) -> String {
+    name.chars().take(100).flat_map(char::escape_debug).collect()
 }

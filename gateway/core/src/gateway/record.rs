@@ -238,8 +238,17 @@ fn arguments_hash(exchange: &Exchange) -> Option<String> {
 /// Refusals before there is an exchange.
 impl Gateway {
     pub(super) async fn refuse_stranger(&self, error: &AuthError) -> Answer {
+        // Nobody was refused: nobody could be asked who this is.
+        if let AuthError::Unavailable(cause) = error {
+            tracing::error!(cause = cause.as_ref() as &dyn std::error::Error, "{error}");
+            return refusal::identity_unavailable(error);
+        }
         let trace_id = TraceId::from_uuid(self.clock.fresh_id());
         let stranger = Principal::anonymous();
+        // All strangers share one measure: beyond it they are turned away without filling the ledger.
+        if let Err(limited) = self.usage.take(&stranger) {
+            return refusal::limited(&trace_id, &limited, None);
+        }
         let reason = Reason::new("identity", "credential", error.to_string());
         match self.record_refusal(&stranger, &trace_id, Status::Unauthenticated, &reason).await {
             Ok(()) => refusal::unauthenticated(&trace_id, error, None),
@@ -249,7 +258,7 @@ impl Gateway {
 
     pub(super) async fn refuse_malformed(&self, caller: &Caller, malformed: &Malformed) -> Answer {
         let trace_id = TraceId::from_uuid(self.clock.fresh_id());
-        let reason = Reason::new("protocol", "malformed", malformed.message.clone());
+        let reason = Reason::new("protocol", "malformed", kept(&malformed.message));
         match self.record_refusal(&caller.principal, &trace_id, Status::Malformed, &reason).await {
             Ok(()) => refusal::malformed(malformed),
             Err(_) => refusal::unrecorded(&trace_id, malformed.id.clone()),
@@ -267,6 +276,21 @@ impl Gateway {
         match self.record_refusal(&caller.principal, &trace_id, Status::Limited, &reason).await {
             Ok(()) => refusal::limited(&trace_id, limited, id),
             Err(_) => refusal::unrecorded(&trace_id, id),
+        }
+    }
+
+    /// A door or a session that is not there.
+    pub(super) async fn refuse_missing(
+        &self,
+        caller: &Caller,
+        trace_id: &TraceId,
+        what: &str,
+        answer: Answer,
+    ) -> Answer {
+        let reason = Reason::new("gateway", "not_found", what);
+        match self.record_refusal(&caller.principal, trace_id, Status::NotFound, &reason).await {
+            Ok(()) => answer,
+            Err(_) => refusal::unrecorded(trace_id, None),
         }
     }
 
@@ -309,6 +333,11 @@ impl Gateway {
         });
         Ok(())
     }
+}
+
+/// A refusal's words as the chain keeps them: some of them are the caller's, who may have chosen a great many.
+fn kept(words: &str) -> String {
+    words.chars().take(1000).map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }
 
 /// What an answer's final message means for the row.

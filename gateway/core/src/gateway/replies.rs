@@ -14,7 +14,7 @@ use gateway_protocol::{Id, Outcome, Reply, ReplyKind, Revision, headers, sse};
 use super::record::{Story, status_of};
 use super::{Gateway, request_id};
 use crate::chain::{Chain, Permit};
-use crate::exchange::Exchange;
+use crate::exchange::{Ask, Exchange};
 use crate::lists;
 use crate::names::TenantId;
 use crate::outcome::{JsonText, Status};
@@ -51,6 +51,11 @@ impl Gateway {
             _ => (content, None),
         };
         let mut answer = match content {
+            // A question must be answered; an error without words is still an error, and not the caller's.
+            Content::Nothing if status >= 400 || review.id.is_some() => {
+                story.close(Status::UpstreamFailed, None);
+                foreign(status, review.id.clone())
+            }
             Content::Nothing => {
                 story.close(Status::Ok, None);
                 Answer::empty(status)
@@ -71,6 +76,11 @@ impl Gateway {
                 tracing::warn!(status, "an upstream refused the gateway's credentials");
                 story.close(Status::UpstreamFailed, None);
                 foreign(status, review.id.clone())
+            }
+            Content::One(reply) if !review.answers(&reply) => {
+                tracing::warn!("an upstream answered another question than the one it was asked");
+                story.close(Status::UpstreamFailed, None);
+                foreign(502, review.id.clone())
             }
             Content::One(mut reply) => {
                 review.pass(&mut reply);
@@ -102,9 +112,28 @@ struct Review {
 }
 
 impl Review {
+    /// A final reply must carry the id that was asked, or an upstream could answer what another was asked. An error that
+    /// could not tell which question it is about may come without an id.
+    fn answers(&self, reply: &Reply) -> bool {
+        match (&self.id, reply.kind()) {
+            (Some(asked), ReplyKind::Result { .. }) => reply.id() == Some(asked),
+            (Some(asked), ReplyKind::Error { .. }) => reply.id().is_none_or(|id| id == asked),
+            _ => true,
+        }
+    }
+
+    /// Lists are filtered where they were asked for, and where a resumed stream may bring one again.
+    fn may_list_tools(&self) -> bool {
+        match &self.exchange.ask {
+            Ask::Message(message) => message.method() == Some("tools/list"),
+            Ask::Listen { .. } => true,
+            Ask::EndSession => false,
+        }
+    }
+
     /// Filters lists, then asks the chain; what it will not let through is replaced by an error.
     fn pass(&self, reply: &mut Reply) {
-        if matches!(reply.kind(), ReplyKind::Result { .. }) && self.exchange.method() == Some("tools/list") {
+        if matches!(reply.kind(), ReplyKind::Result { .. }) && self.may_list_tools() {
             self.govern_list(reply);
         }
         if let Err(reason) = self.chain.review(&self.exchange, reply) {
@@ -182,10 +211,15 @@ fn foreign(status: u16, id: Option<Id>) -> Answer {
             Answer::message(502, &gateway_protocol::Message::error(id, error))
         }
         (status, None) => Answer::empty(status),
+        (status, id) if status < 400 => {
+            let what = "the upstream answered without a message";
+            let error = gateway_protocol::RpcError::new(gateway_protocol::code::INTERNAL, what);
+            Answer::message(502, &gateway_protocol::Message::error(id, error))
+        }
         (status, id) => {
             let what = format!("the upstream answered with HTTP status {status} and no message");
             let error = gateway_protocol::RpcError::new(gateway_protocol::code::INTERNAL, what);
-            Answer::message(status.max(400), &gateway_protocol::Message::error(id, error))
+            Answer::message(status, &gateway_protocol::Message::error(id, error))
         }
     }
 }
@@ -209,6 +243,11 @@ impl Stream for Replies {
         };
         match items.as_mut().poll_next(context) {
             Poll::Pending => Poll::Pending,
+            Poll::Ready(Some(Ok(StreamItem::Event { reply: Some(reply), .. }))) if !this.review.answers(&reply) => {
+                tracing::warn!("an upstream put the answer to another question into a stream; it is left out");
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
             Poll::Ready(Some(Ok(item))) => Poll::Ready(Some(this.forward(item))),
             Poll::Ready(Some(Err(error))) => {
                 this.items = None;
@@ -235,7 +274,7 @@ impl Replies {
             StreamItem::Event { frame, reply: Some(reply) } => (frame, reply),
         };
         self.review.pass(&mut reply);
-        if reply.is_final() && reply.id() == self.review.id.as_ref() && self.review.id.is_some() {
+        if reply.is_final() && self.review.id.is_some() {
             self.answered = true;
             self.story.close(status_of(&reply), Some(JsonText::from_checked(reply.raw().clone())));
         }

@@ -121,7 +121,7 @@ pub async fn a_replay_doubles_nothing(stage: &Stage) {
     }
 }
 
-// acceptance 22, 18: fifty callers wait, each gets its own place in one chain.
+// acceptance 22, acceptance 18: fifty callers wait, each gets its own place in one chain.
 pub async fn fifty_at_once_make_one_chain(stage: &Stage) {
     let tenant = tenant(stage).await;
     let writer = writer(stage, stage.store.ledger());

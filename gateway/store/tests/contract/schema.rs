@@ -30,7 +30,7 @@ const COLUMNS: &[(&str, &str)] = &[
     ("tool_sessions", "id tenant_id agent_id status context_data started_at finished_at"),
 ];
 
-// acceptance 1, 2, 3, 4, 38: the columns, and on Postgres their types.
+// acceptance 1, acceptance 2, acceptance 3, acceptance 4, acceptance 38: the columns, and on Postgres their types.
 pub async fn every_table_has_its_columns(stage: &Stage) {
     for (table, columns) in COLUMNS {
         assert_eq!(stage.columns(table).await, columns.split(' ').collect::<Vec<_>>(), "{table}");
@@ -66,7 +66,7 @@ async fn tenant(stage: &Stage) -> String {
     stage.store.tenants().add_tenant("acme").await.unwrap().id.to_string()
 }
 
-// acceptance 1, 4, 38: what a row is when only the required fields are given.
+// acceptance 1, acceptance 4, acceptance 38: what a row is when only the required fields are given.
 pub async fn defaults_are_the_seeds(stage: &Stage) {
     let tenant = tenant(stage).await;
     let inserts = [
@@ -116,7 +116,7 @@ pub async fn defaults_are_the_seeds(stage: &Stage) {
     }
 }
 
-// acceptance 1, 3, 4: autonomy A6, max_risk R5, status x, and the enums of traces and policies.
+// acceptance 1, acceptance 3, acceptance 4: autonomy A6, max_risk R5, status x, and the enums of traces and policies.
 pub async fn what_the_checks_forbid_is_refused(stage: &Stage) {
     let tenant = tenant(stage).await;
     let agent = |column: &str, value: &str| {
@@ -154,7 +154,7 @@ pub async fn what_the_checks_forbid_is_refused(stage: &Stage) {
     stage.execute(trace("risk_level", "R4")).await.unwrap();
 }
 
-// acceptance 3, 38: unique trace ids, tool versions, months; a chain has each place once, also nobody's chain.
+// acceptance 3, acceptance 38: unique trace ids, tool versions, months; a chain has each place once, also nobody's chain.
 pub async fn unique_keys_hold(stage: &Stage) {
     let tenant = tenant(stage).await;
     let trace = |id: &str, organization: &str, seq: u32| {

@@ -16,6 +16,8 @@ use super::board::Board;
 use super::keeper::{FAREWELL, Keeper, log_lines};
 use super::{Sharing, StdioConfig};
 
+/// How long a child may leave its input unread.
+const SEND_TIME: Duration = Duration::from_secs(10);
 /// What a child may know of the machine without being told by the operator.
 const INHERITED: [&str; 10] =
     ["PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL"];
@@ -158,7 +160,9 @@ impl Process {
 
     /// False when the child is gone.
     pub(super) async fn send(&self, message: &Message) -> bool {
-        self.input.send(message.to_vec().into()).await.is_ok()
+        // A child that no longer reads must not keep everybody who writes to it.
+        let sent = tokio::time::timeout(SEND_TIME, self.input.send(message.to_vec().into())).await;
+        sent.is_ok_and(|sent| sent.is_ok())
     }
 
     /// For those who cannot wait: lost when the pipe is full.

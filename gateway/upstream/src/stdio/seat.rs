@@ -67,7 +67,10 @@ impl Opening {
     pub(super) fn handshake(mut params: Map<String, Value>, sharing: Sharing) -> Self {
         params.remove("_meta");
         if sharing == Sharing::Shared {
-            let version = params.remove("protocolVersion").unwrap_or_else(|| json!(Revision::LATEST_LEGACY.as_str()));
+            let asked = params.get("protocolVersion").and_then(Value::as_str).and_then(|text| text.parse().ok());
+            // Only revisions there are: a shared program must not be started once for every word a client thinks of.
+            let known = asked.filter(|revision: &Revision| !revision.is_modern()).unwrap_or(Revision::LATEST_LEGACY);
+            let version = json!(known.as_str());
             params = Map::from_iter([
                 ("protocolVersion".into(), version),
                 ("capabilities".into(), json!({})),
