@@ -22,4 +22,5 @@ mod protocol;
 mod real_clients;
 mod real_upstreams;
 mod reload;
+mod tls;
 mod two_nodes;

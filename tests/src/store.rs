@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::environment;
 
@@ -23,9 +22,9 @@ impl Database {
         match kind {
             Kind::Sqlite => Self::Sqlite(directory.join("portreeve.db")),
             Kind::Postgres => {
-                static COUNTER: AtomicU32 = AtomicU32::new(0);
-                let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-                let name = format!("story_{}_{number}", std::process::id());
+                // Process ids come around again within one run, so they name nothing.
+                let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a clock");
+                let name = format!("story_{}_{}", now.as_nanos(), std::process::id());
                 let admin = environment::postgres();
                 psql(&admin, &format!("CREATE DATABASE {name}"));
                 let (server, _) = admin.rsplit_once('/').expect("a database in PORTREEVE_TEST_POSTGRES");

@@ -184,6 +184,10 @@ impl WorldBuilder {
         let (port, console_port) = (free_port(), free_port());
         self.config["listen"] =
             json!({ "mcp": format!("127.0.0.1:{port}"), "console": format!("127.0.0.1:{console_port}") });
+        // Stories name the ports' TLS before there are ports.
+        if let Some(tls) = self.config.as_object_mut().and_then(|config| config.remove("listen_tls")) {
+            self.config["listen"]["tls"] = tls;
+        }
         self.config["store"] = json!({ "url": database.url() });
         let manifests = directory.path().join("policies/manifests");
         std::fs::create_dir_all(&manifests).expect("the policies' directory");
