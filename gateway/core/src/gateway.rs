@@ -176,6 +176,7 @@ impl Gateway {
                     Decision::ApprovalRequired => Status::ApprovalRequired,
                     _ => Status::Denied,
                 };
+                story.ends_as(status);
                 // Refusals wait: an agent that was told no must find the no in its chain.
                 if story.decide(&exchange, &ruling, true).await.is_err() {
                     return refusal::unrecorded(&exchange.trace_id, id);

@@ -137,7 +137,10 @@ impl StdioUpstream {
     async fn initialize(&self, exchange: &Exchange, request: &Request) -> Result<Answered, UpstreamError> {
         let params = request.params.clone().unwrap_or_default();
         let opening = Opening::handshake(params, self.launch.sharing());
-        let seat = self.sessions.seat(&self.launch, &self.owner(&exchange.principal), opening);
+        let Some(seat) = self.sessions.seat(&self.launch, &self.owner(&exchange.principal), opening) else {
+            let error = RpcError::new(code::INVALID_PARAMS, "this caller has too many different handshakes open");
+            return Ok(refused(request, 200, error));
+        };
         match seat.process().await {
             Ok(_) => {
                 let greeting = seat.greeting().await;
@@ -154,7 +157,9 @@ impl StdioUpstream {
         if self.launch.is_known_legacy() {
             return Ok(not_initialized(request));
         }
-        let seat = self.sessions.seat(&self.launch, &self.owner(&exchange.principal), Opening::Discover);
+        let Some(seat) = self.sessions.seat(&self.launch, &self.owner(&exchange.principal), Opening::Discover) else {
+            return Ok(not_initialized(request));
+        };
         match seat.process().await {
             Ok(process) => Flight::start(&self.launch, process, None, request, true).await,
             Err(SeatError::Refused(_)) => {

@@ -86,6 +86,13 @@ impl Story {
         }
     }
 
+    /// How it ends if nobody stays to see it: a call that is refused was refused, even if its client has left.
+    pub(super) fn ends_as(&mut self, status: Status) {
+        if let Some(row) = &mut self.row {
+            row.status = status;
+        }
+    }
+
     /// Puts the decision into the agent's chain.
     pub(super) async fn decide(&mut self, exchange: &Exchange, ruling: &Ruling, wait: bool) -> Result<(), LedgerError> {
         let draft = decision_draft(exchange, ruling, self.began);
@@ -121,7 +128,8 @@ impl Story {
 
 impl Drop for Story {
     fn drop(&mut self) {
-        self.close(Status::Cancelled, None);
+        let status = self.row.as_ref().map_or(Status::Cancelled, |row| row.status);
+        self.close(status, None);
     }
 }
 

@@ -16,6 +16,8 @@ use super::seat::{Opening, Seat};
 
 const MAX_SESSIONS: u64 = 10_000;
 const MAX_SEATS: u64 = 10_000;
+/// Different handshakes one caller may keep children for.
+const SEATS_PER_OWNER: usize = 8;
 const IDLE: Duration = Duration::from_secs(6 * 3600);
 
 pub(super) struct Sessions {
@@ -38,10 +40,20 @@ impl Sessions {
         }
     }
 
-    /// The seat for this owner and opening, the same one for all who ask alike.
-    pub(super) fn seat(&self, launch: &Arc<Launch>, owner: &str, opening: Opening) -> Arc<Seat> {
+    /// The seat for this owner and opening, the same one for all who ask alike. `None` when this owner has as many as one
+    /// may: each is a process, and what a client asks for is its own choice.
+    pub(super) fn seat(&self, launch: &Arc<Launch>, owner: &str, opening: Opening) -> Option<Arc<Seat>> {
         let key = opening.key(owner);
-        self.seats.get_with_by_ref(&key, || Arc::new(Seat::new(Arc::clone(launch), key.clone(), opening)))
+        if !self.seats.contains_key(&key) && self.seats_of(owner) >= SEATS_PER_OWNER {
+            return None;
+        }
+        Some(self.seats.get_with_by_ref(&key, || Arc::new(Seat::new(Arc::clone(launch), key.clone(), opening))))
+    }
+
+    fn seats_of(&self, owner: &str) -> usize {
+        // As `Opening::key` begins: a list whose first item is the owner.
+        let start = format!("[{}", serde_json::Value::from(owner));
+        self.seats.iter().filter(|(key, _)| key.starts_with(&start)).count()
     }
 
     pub(super) fn forget_seat(&self, seat: &Seat) {
@@ -89,5 +101,29 @@ impl Drop for ClientSession {
     fn drop(&mut self) {
         self.queue.close();
         self.seat.queues().remove(&self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use serde_json::json;
+
+    use super::super::{Sharing, StdioConfig};
+    use super::*;
+
+    #[test]
+    fn one_caller_cannot_take_every_seat() {
+        let sessions = Sessions::new();
+        let launch = Arc::new(Launch::new(StdioConfig::new("notes".parse().unwrap(), "never-started")));
+        let ask = |owner: &str, n: usize| {
+            let params = json!({ "protocolVersion": "2025-11-25", "capabilities": { "x": n } });
+            let opening = Opening::handshake(params.as_object().cloned().unwrap(), Sharing::PerPrincipal);
+            sessions.seat(&launch, owner, opening).is_some()
+        };
+        assert!((0..SEATS_PER_OWNER).all(|n| ask("one", n)));
+        assert!(!ask("one", SEATS_PER_OWNER), "a ninth handshake");
+        assert!(ask("one", 0), "a known one still sits where it sat");
+        assert!(ask("one-more", 0), "another caller, whose name begins alike");
     }
 }
