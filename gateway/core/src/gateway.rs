@@ -109,10 +109,6 @@ impl Gateway {
         self.settings.store(Arc::new(settings));
     }
 
-    pub fn chain(&self) -> Arc<Chain> {
-        self.chain.load_full()
-    }
-
     pub async fn handle(&self, inbound: Inbound) -> Answer {
         // Identity comes before parsing, so that even an unreadable body is written into somebody's chain.
         let principal = match self.directory.authenticate(&inbound.credential).await {

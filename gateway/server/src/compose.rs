@@ -1,7 +1,6 @@
 //! The composition root: which adapter stands behind which port. Everything else is told what it gets.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
@@ -188,11 +187,6 @@ pub fn upstream_for(
             })))
         }
     }
-}
-
-/// The files whose change is worth a reload.
-pub fn watched(config: &Config) -> Vec<PathBuf> {
-    config.watched()
 }
 
 impl Node {

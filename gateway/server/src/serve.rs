@@ -67,7 +67,7 @@ pub fn run(config: &Config, life: Life) -> Result<(), ServeError> {
     server.bootstrap();
     server.add_service(mcp_service(config, &node, &drain)?);
     server.add_service(console_service(config, &node)?);
-    let watched = compose::watched(config);
+    let watched = config.watched();
     let watching = (!watched.is_empty()).then(|| {
         let (node, config) = (Arc::clone(&node), config.clone());
         let control = control.handle().clone();

@@ -76,3 +76,20 @@ fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> &'a str {
 fn number(arguments: &Map<String, Value>, name: &str) -> u64 {
     arguments.get(name).and_then(Value::as_u64).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod testing {
+    #![allow(clippy::unwrap_used)]
+    use gateway_core::Principal;
+    use serde_json::Value;
+
+    use crate::builtin::{BuiltinServer, run_checked};
+
+    /// Runs a demo tool as nobody in particular.
+    pub(super) async fn call(server: &BuiltinServer, tool: &str, arguments: Value) -> Result<Value, String> {
+        let tool = server.tool_named(tool).unwrap();
+        run_checked(tool, &Principal::anonymous(), arguments.as_object().unwrap())
+            .await
+            .map_err(|failure| failure.to_string())
+    }
+}

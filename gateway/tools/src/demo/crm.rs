@@ -154,17 +154,8 @@ fn delete_spec() -> ToolSpec {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-    use gateway_core::Principal;
-
     use super::*;
-    use crate::builtin::run_checked;
-
-    async fn call(server: &BuiltinServer, tool: &str, arguments: Value) -> Result<Value, String> {
-        let tool = server.tool_named(tool).unwrap();
-        run_checked(tool, &Principal::anonymous(), arguments.as_object().unwrap())
-            .await
-            .map_err(|failure| failure.to_string())
-    }
+    use crate::demo::testing::call;
 
     #[tokio::test]
     async fn contacts_are_found_changed_and_removed() {

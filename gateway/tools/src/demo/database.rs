@@ -172,7 +172,7 @@ mod tests {
     use gateway_core::ports::{Rows, TableInfo};
 
     use super::*;
-    use crate::builtin::run_checked;
+    use crate::demo::testing::call;
 
     struct OneTable;
 
@@ -192,13 +192,6 @@ mod tests {
                 _ => Err(StoreError::Invalid("attempt to write a readonly database".into())),
             }
         }
-    }
-
-    async fn call(server: &BuiltinServer, tool: &str, arguments: Value) -> Result<Value, String> {
-        let tool = server.tool_named(tool).unwrap();
-        run_checked(tool, &Principal::anonymous(), arguments.as_object().unwrap())
-            .await
-            .map_err(|failure| failure.to_string())
     }
 
     #[tokio::test]
