@@ -36,7 +36,7 @@ impl Judge for MatrixJudge {
             max_risk: principal.max_risk,
         });
         let message = || match judged.reasons.is_empty() {
-            true => judged.cell.clone(),
+            true => judged.cell.to_owned(),
             false => format!("{}; {}", judged.cell, judged.reasons.join("; ")),
         };
         match judged.result {

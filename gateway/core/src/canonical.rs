@@ -6,17 +6,11 @@ use serde_json::{Error, Value};
 /// A JSON value in its canonical form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Canonical(Box<str>);
+pub struct Canonical(String);
 
 impl Canonical {
     pub fn of(value: &impl Serialize) -> Result<Self, Error> {
-        serde_json_canonicalizer::to_string(value).map(|text| Self(text.into()))
-    }
-
-    /// For our own types whose fields are declared in canonical order and hold no fractions: written as they stand they
-    /// are canonical already, and every decision passes here. A test holds each such type against [`Canonical::of`].
-    pub(crate) fn in_order(value: &impl Serialize) -> Result<Self, Error> {
-        serde_json::to_string(value).map(|text| Self(text.into()))
+        serde_json_canonicalizer::to_string(value).map(Self)
     }
 
     pub fn null() -> Self {
@@ -43,11 +37,73 @@ impl TryFrom<String> for Canonical {
 
 impl From<Canonical> for String {
     fn from(canonical: Canonical) -> String {
-        canonical.0.into()
+        canonical.0
     }
 }
 
-/// A text as a JSON string: the escapes of `serde_json` are those of the RFC.
-pub(crate) fn write_text(text: &str, out: &mut Vec<u8>) -> Result<(), Error> {
-    serde_json::to_writer(out, text)
+/// An object written straight away, for our own records: every decision has some. Whoever writes gives the keys in
+/// canonical order, without anything in them that needs an escape; a test holds each against [`Canonical::of`].
+pub(crate) struct Object(String);
+
+impl Object {
+    pub fn with_capacity(bytes: usize) -> Self {
+        Self(String::with_capacity(bytes))
+    }
+
+    /// The place of a member's value, which must be written next.
+    pub fn member(&mut self, key: &'static str) -> &mut String {
+        self.0.push_str(if self.0.is_empty() { "{\"" } else { ",\"" });
+        self.0.push_str(key);
+        self.0.push_str("\":");
+        &mut self.0
+    }
+
+    pub fn text(&mut self, key: &'static str, value: Option<&str>) {
+        let out = self.member(key);
+        match value {
+            Some(value) => write_text(value, out),
+            None => out.push_str("null"),
+        }
+    }
+
+    pub fn raw(&mut self, key: &'static str, json: &str) {
+        self.member(key).push_str(json);
+    }
+
+    pub fn end(mut self) -> Canonical {
+        self.0.push_str(if self.0.is_empty() { "{}" } else { "}" });
+        Canonical(self.0)
+    }
+}
+
+/// A text as a JSON string. The escapes of `serde_json` are those of the RFC, and most texts need none.
+pub(crate) fn write_text(text: &str, out: &mut String) {
+    if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else {
+        // Writing a text to memory cannot fail.
+        out.push_str(&serde_json::to_string(text).unwrap_or_default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn an_object_written_in_order_is_canonical() {
+        let mut object = Object::with_capacity(64);
+        object.raw("a", "[1,true]");
+        object.text("b", Some("plain é \u{7f}"));
+        object.text("c", Some("\"\\ \u{1} \n"));
+        object.text("d", None);
+        let written = object.end();
+        let value = serde_json::from_str::<Value>(written.as_str()).unwrap();
+        assert_eq!(value, serde_json::json!({"a": [1, true], "b": "plain é \u{7f}", "c": "\"\\ \u{1} \n", "d": null}));
+        assert_eq!(written, Canonical::of(&value).unwrap());
+        assert_eq!(Object::with_capacity(0).end().as_str(), "{}");
+    }
 }

@@ -3,6 +3,7 @@
 //! `handle` authenticates, reads, and tells each message's story in `exchange`: limits, facts, chain, ledger, upstream,
 //! replies. Every way out that is not the answer itself goes through `refusal` and is recorded first.
 
+mod decision;
 mod describe;
 mod record;
 mod replies;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use sha2::{Digest, Sha256};
+use crate::digest;
 
 pub const AGENT_KEY: &str = "adp_sk_";
 pub const TENANT_KEY: &str = "adp_tk_";
@@ -38,7 +38,7 @@ impl fmt::Debug for ApiKey {
 
 /// SHA-256 in hex: the keys carry enough entropy that nothing slower is needed.
 pub fn hash(key: &str) -> String {
-    hex::encode(Sha256::digest(key.as_bytes()))
+    digest::hex(key.as_bytes())
 }
 
 /// Whether a text seems to hold one of our keys.

@@ -4,6 +4,7 @@
 //! human, and high or critical risk always escalates.
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,10 @@ pub enum Authorization {
     Authorized,
     ApprovalRequired,
     Prohibited,
+}
+
+impl Authorization {
+    const ALL: [Self; 3] = [Self::Authorized, Self::ApprovalRequired, Self::Prohibited];
 }
 
 impl fmt::Display for Authorization {
@@ -71,7 +76,7 @@ impl Matrix {
         let mut judgement = Judgement {
             result: cell,
             reasons: Vec::new(),
-            cell: format!("{} x {} = {cell}", question.autonomy, question.decision_type),
+            cell: cell_text(question.autonomy, question.decision_type, cell),
         };
         if question.decision_type == DecisionType::D4 {
             judgement
@@ -94,6 +99,19 @@ impl Matrix {
     }
 }
 
+/// There are sixty of these texts, and each decision has one.
+fn cell_text(autonomy: Autonomy, decision_type: DecisionType, cell: Authorization) -> &'static str {
+    static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let cells =
+            Autonomy::ALL.iter().flat_map(|autonomy| DecisionType::ALL.iter().map(move |kind| (autonomy, kind)));
+        cells
+            .flat_map(|(autonomy, kind)| Authorization::ALL.map(|cell| format!("{autonomy} x {kind} = {cell}")))
+            .collect()
+    });
+    let row = autonomy as usize * DecisionType::ALL.len() + decision_type as usize;
+    TEXTS.get(row * Authorization::ALL.len() + cell as usize).map_or("", String::as_str)
+}
+
 pub struct Question<'a> {
     pub autonomy: Autonomy,
     pub decision_type: DecisionType,
@@ -109,7 +127,7 @@ pub struct Judgement {
     pub result: Authorization,
     pub reasons: Vec<String>,
     /// The raw cell, `A3 x D2 = AUTHORIZED`, whatever the overrides made of it.
-    pub cell: String,
+    pub cell: &'static str,
 }
 
 impl Judgement {

@@ -53,8 +53,14 @@ pub struct ToolName {
 
 impl ToolName {
     pub fn new(namespace: &Namespace, tool: &str) -> Self {
-        let full = format!("{namespace}/{tool}");
+        let full = [namespace.as_str(), "/", tool].concat();
         Self { slash: namespace.as_str().len(), full: full.into() }
+    }
+
+    /// The tool that an upstream lists under this name, if that can be a name at all.
+    pub fn listed(namespace: &Namespace, tool: &str) -> Option<Self> {
+        let wrong = tool.is_empty() || tool.len() > 256 || tool.chars().any(char::is_control);
+        (!wrong).then(|| Self::new(namespace, tool))
     }
 
     pub fn as_str(&self) -> &str {
@@ -78,10 +84,7 @@ impl FromStr for ToolName {
         let wrong = || NameError::new(text, "a tool name: expected `namespace/tool`");
         let (space, tool) = text.split_once('/').ok_or_else(wrong)?;
         let namespace = Namespace::from_str(space).map_err(|_| wrong())?;
-        if tool.is_empty() || tool.len() > 256 || tool.chars().any(char::is_control) {
-            return Err(wrong());
-        }
-        Ok(Self::new(&namespace, tool))
+        Self::listed(&namespace, tool).ok_or_else(wrong)
     }
 }
 
@@ -159,7 +162,7 @@ pub struct TraceId(Arc<str>);
 
 impl TraceId {
     pub fn from_uuid(id: Uuid) -> Self {
-        Self(format!("trc_{}", id.simple()).into())
+        Self(["trc_", id.simple().encode_lower(&mut Uuid::encode_buffer())].concat().into())
     }
 
     /// As read back from a store, which may hold what others wrote.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use crate::classification::Classification;
+use crate::digest;
 use crate::manifest::ToolManifest;
 use crate::matrix::Matrix;
 use crate::names::ToolName;
@@ -41,7 +41,7 @@ impl Policies {
         let mut policies = Self { tools, matrix, digest: String::new() };
         // Only plain data is serialised, so this cannot fail; an empty digest would merely be a useless one.
         let canonical = serde_json_canonicalizer::to_vec(&policies).unwrap_or_default();
-        policies.digest = format!("sha256:{}", hex::encode(Sha256::digest(&canonical)));
+        policies.digest = digest::named(&canonical);
         policies
     }
 

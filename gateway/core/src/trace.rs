@@ -6,10 +6,10 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
-use crate::canonical::{self, Canonical};
+use crate::canonical::{Canonical, Object};
 use crate::classification::{Classification, scale};
+use crate::digest;
 use crate::names::{AgentId, TenantId, TraceId};
 
 scale!(
@@ -83,7 +83,7 @@ impl Event {
             previous_hash: self.previous_hash.as_deref(),
             timestamp: &self.timestamp,
         };
-        parts.hash().map_err(Unhashable)
+        Ok(parts.hash())
     }
 }
 
@@ -105,36 +105,23 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    fn hash(&self) -> Result<String, serde_json::Error> {
-        let mut out = Vec::with_capacity(768 + self.authorization.len() + self.context.len());
-        let text = |out: &mut Vec<u8>, key: &str, value: Option<&str>| {
-            out.extend_from_slice(key.as_bytes());
-            match value {
-                Some(value) => canonical::write_text(value, out),
-                None => {
-                    out.extend_from_slice(b"null");
-                    Ok(())
-                }
-            }
-        };
+    fn hash(&self) -> String {
+        let mut event = Object::with_capacity(768 + self.authorization.len() + self.context.len());
         // In the order that the RFC gives the keys.
-        text(&mut out, "{\"agent_id\":", Some(self.agent_id))?;
-        out.extend_from_slice(b",\"authorization\":");
-        out.extend_from_slice(self.authorization.as_bytes());
-        text(&mut out, ",\"classification_code\":", self.classification_code)?;
-        out.extend_from_slice(b",\"context\":");
-        out.extend_from_slice(self.context.as_bytes());
-        text(&mut out, ",\"decision_type\":", self.decision_type)?;
-        text(&mut out, ",\"description\":", self.description)?;
-        text(&mut out, ",\"event_type\":", Some(self.event_type))?;
-        text(&mut out, ",\"previous_hash\":", self.previous_hash)?;
-        text(&mut out, ",\"reasoning\":", self.reasoning)?;
-        text(&mut out, ",\"reversibility\":", self.reversibility)?;
-        text(&mut out, ",\"risk_level\":", self.risk_level)?;
-        text(&mut out, ",\"timestamp\":", Some(self.timestamp))?;
-        text(&mut out, ",\"trace_id\":", Some(self.trace_id))?;
-        out.push(b'}');
-        Ok(format!("sha256:{}", hex::encode(Sha256::digest(&out))))
+        event.text("agent_id", Some(self.agent_id));
+        event.raw("authorization", self.authorization);
+        event.text("classification_code", self.classification_code);
+        event.raw("context", self.context);
+        event.text("decision_type", self.decision_type);
+        event.text("description", self.description);
+        event.text("event_type", Some(self.event_type));
+        event.text("previous_hash", self.previous_hash);
+        event.text("reasoning", self.reasoning);
+        event.text("reversibility", self.reversibility);
+        event.text("risk_level", self.risk_level);
+        event.text("timestamp", Some(self.timestamp));
+        event.text("trace_id", Some(self.trace_id));
+        digest::named(event.end().as_str().as_bytes())
     }
 }
 
@@ -172,7 +159,7 @@ impl Head {
             previous_hash: self.event_hash.as_deref(),
             timestamp: &timestamp,
         };
-        let event_hash = parts.hash().map_err(Unhashable)?;
+        let event_hash = parts.hash();
         self.seq += 1;
         let previous_hash = self.event_hash.replace(event_hash.clone());
         Ok(Placed { seq: self.seq, previous_hash, event_hash, code, timestamp })
@@ -298,6 +285,7 @@ mod tests {
     use super::*;
     use crate::classification::{DecisionType, Reversibility, Risk};
     use serde_json::json;
+    use sha2::{Digest, Sha256};
 
     fn draft(n: u128) -> TraceDraft {
         TraceDraft {

@@ -1,16 +1,16 @@
 //! JSON read so that nobody downstream can read it differently.
 //!
 //! Parsers disagree about duplicate keys, huge integers, lone surrogates and deep nesting; a gateway that judges one reading
-//! and forwards another has judged nothing. So a document first passes our own scanner, which knows the exact rules and the
-//! place of a fault, and only then does serde_json build the tree: what is accepted was accepted by both.
+//! and forwards another has judged nothing. `build` makes the tree of an ordinary document in one pass and gives up on any
+//! doubt; then our own scanner, which knows the exact rules and the place of a fault, decides.
 //! The scanner alone (no tree, no allocation for ordinary documents) is what replies pay for; see `reply`.
 
+mod build;
 mod scanner;
 mod token;
 
 use std::fmt;
 
-use serde::Deserialize;
 use serde_json::Value;
 
 pub(crate) use scanner::{Numbers, Scanner, Under};
@@ -122,17 +122,13 @@ pub(crate) fn as_text(bytes: &[u8]) -> Result<&str, JsonError> {
 
 fn parse(bytes: &[u8], max_depth: usize, numbers: Numbers) -> Result<Value, JsonError> {
     let text = as_text(bytes)?;
+    if let Ok(value) = build::build(text, max_depth, numbers) {
+        return Ok(value);
+    }
     let mut scanner = Scanner::new(text, max_depth, numbers);
     scanner.value()?;
     scanner.end()?;
-    tree(text)
-}
-
-/// Only for text the scanner has accepted: serde_json's own depth limit is off, because 128 levels would trip it.
-fn tree(text: &str) -> Result<Value, JsonError> {
-    let mut reader = serde_json::Deserializer::from_str(text);
-    reader.disable_recursion_limit();
-    Value::deserialize(&mut reader).map_err(|error| {
+    build::build(text, max_depth, Numbers::Any).map_err(|error| {
         // The one thing the tolerant scan lets through that a tree cannot hold.
         JsonError::new(Fault::NumberRange, error.column().saturating_sub(1))
     })

@@ -5,6 +5,7 @@
 
 mod answer;
 mod client;
+mod lines;
 mod request;
 mod stream;
 #[cfg(test)]
@@ -14,9 +15,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use gateway_core::ports::{Answered, Upstream, UpstreamError};
-use gateway_core::{BoxError, Namespace, Permit};
+use gateway_core::{Namespace, Permit};
 
-use client::Clients;
+use client::Client;
 use request::Outgoing;
 
 pub use client::HttpUpstreamError;
@@ -57,7 +58,7 @@ impl HttpUpstreamConfig {
 
 pub struct HttpUpstream {
     namespace: Namespace,
-    clients: Clients,
+    client: Client,
     outgoing: Outgoing,
     unclassified_observe: bool,
     request_timeout: Duration,
@@ -67,10 +68,10 @@ pub struct HttpUpstream {
 impl HttpUpstream {
     pub fn new(config: &HttpUpstreamConfig) -> Result<Self, HttpUpstreamError> {
         let outgoing = Outgoing::new(&config.url, &config.headers)?;
-        let clients = Clients::connect(outgoing.is_tls(), config.connect_timeout)?;
+        let client = Client::new(outgoing.url(), config.connect_timeout)?;
         Ok(Self {
             namespace: config.namespace.clone(),
-            clients,
+            client,
             outgoing,
             unclassified_observe: config.unclassified_observe,
             request_timeout: config.request_timeout,
@@ -85,9 +86,8 @@ impl HttpUpstream {
     async fn ask(&self, permit: &Permit) -> Result<Answered, UpstreamError> {
         let request = self.outgoing.request(permit.exchange());
         let in_session = request.headers().contains_key(&request::SESSION_ID);
-        let unreachable = |error: BoxError| UpstreamError::Unreachable(self.namespace.clone(), error);
-        let client = self.clients.own().ok_or_else(|| unreachable("there is no client".into()))?;
-        let response = client.request(request).await.map_err(|error| unreachable(error.into()))?;
+        let sent = self.client.send(request).await;
+        let response = sent.map_err(|error| UpstreamError::Unreachable(self.namespace.clone(), error))?;
         answer::read(&self.namespace, self.limits, in_session, response).await
     }
 }

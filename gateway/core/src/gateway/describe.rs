@@ -165,7 +165,7 @@ fn subject(route: &Route, ask: &mut Ask, chain: &Chain, engine: &dyn ExecutionEn
         return refuse("`params.name` must be the name of a tool", message);
     };
     let name = match route {
-        Route::One(namespace) => format!("{namespace}/{listed}").parse::<ToolName>().ok(),
+        Route::One(namespace) => ToolName::listed(namespace, listed),
         Route::All => engine.resolve(listed),
     };
     let Some(name) = name else {

@@ -4,22 +4,20 @@ use std::sync::Arc;
 
 use gateway_protocol::{Id, Malformed, Reply, ReplyKind};
 use jiff::Timestamp;
-use serde::Serialize;
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
+use super::decision::decision_draft;
 use super::{Caller, Gateway};
 use crate::canonical::Canonical;
 use crate::chain::Ruling;
 use crate::exchange::Exchange;
 use crate::identity::Principal;
-use crate::matrix::Question;
 use crate::names::TraceId;
 use crate::outcome::{AuditRow, JsonText, Status};
 use crate::ports::{AuditBuffer, AuthError, Clock, LedgerError, Limited};
 use crate::refusal::{self, Answer};
 use crate::trace::{EventType, TraceDraft};
-use crate::verdict::{Decision, Heard, Reason};
+use crate::verdict::{Decision, Reason};
 
 /// Room in the audit queue, taken before anything happens and given back if nothing did.
 struct Room {
@@ -141,108 +139,6 @@ fn input(exchange: &Exchange) -> Option<JsonText> {
     asked.ok().map(|json| JsonText::from_checked(json.into()))
 }
 
-fn decision_draft(exchange: &Exchange, ruling: &Ruling, timestamp: Timestamp) -> TraceDraft {
-    let (principal, part) = (&exchange.principal, exchange.classification());
-    let judged = ruling.policies.matrix.judge(&Question {
-        autonomy: principal.autonomy,
-        decision_type: part.decision_type,
-        risk: Some(part.risk),
-        allowed_types: &principal.allowed_types,
-        max_risk: principal.max_risk,
-    });
-    let subject = exchange.tool().map_or_else(|| exchange.method().unwrap_or("stream"), |tool| tool.name.as_str());
-    let (event_type, word) = match ruling.decision {
-        Decision::Allow => (EventType::Decision, "allowed"),
-        Decision::ApprovalRequired => (EventType::Escalation, "waits for approval"),
-        Decision::Deny => (EventType::Decision, "denied"),
-    };
-    let reasons: Vec<&str> = ruling.reasons.iter().map(|reason| reason.message.as_str()).collect();
-    let named = exchange.tool().is_some();
-    let context = Context {
-        args_hash: arguments_hash(exchange),
-        decision: ruling.decision,
-        method: (!named).then_some(subject),
-        policies: ruling.digest(),
-        tool: named.then_some(subject),
-        verdicts: ruling.heard.iter().map(HeardText::from).collect(),
-    };
-    let authorization = Authorization {
-        matrix_result: &judged.cell,
-        overrides: &judged.reasons,
-        required: ruling.decision == Decision::ApprovalRequired,
-    };
-    TraceDraft {
-        tenant: principal.tenant,
-        agent: principal.agent.clone(),
-        trace_id: exchange.trace_id.clone(),
-        event_type,
-        classification: Some(part),
-        description: Some(format!("{subject} {word}")),
-        reasoning: (!reasons.is_empty()).then(|| reasons.join("; ")),
-        // Texts and flags: writing them cannot fail.
-        authorization: Canonical::in_order(&authorization).unwrap_or_else(|_| Canonical::null()),
-        context: Canonical::in_order(&context).unwrap_or_else(|_| Canonical::null()),
-        timestamp,
-    }
-}
-
-/// A decision's context as its trace keeps it. Fields stand in canonical order; see [`Canonical::in_order`].
-#[derive(Serialize)]
-struct Context<'a> {
-    args_hash: Option<String>,
-    decision: Decision,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    method: Option<&'a str>,
-    policies: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tool: Option<&'a str>,
-    verdicts: Vec<HeardText<'a>>,
-}
-
-#[derive(Serialize)]
-struct HeardText<'a> {
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    observed: bool,
-    plugin: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<ReasonText<'a>>,
-    verdict: &'a str,
-}
-
-#[derive(Serialize)]
-struct ReasonText<'a> {
-    message: &'a str,
-    plugin: &'a str,
-    rule: &'a str,
-}
-
-#[derive(Serialize)]
-struct Authorization<'a> {
-    matrix_result: &'a str,
-    overrides: &'a [String],
-    required: bool,
-}
-
-impl<'a> From<&'a Heard> for HeardText<'a> {
-    fn from(heard: &'a Heard) -> Self {
-        let reason = heard.reason.as_ref().map(|reason| ReasonText {
-            message: &reason.message,
-            plugin: &reason.plugin,
-            rule: &reason.rule,
-        });
-        Self { observed: heard.observed, plugin: heard.plugin, reason, verdict: heard.verdict }
-    }
-}
-
-/// The digest of exactly what is sent, so that an approval can be bound to it and a copy recognised.
-fn arguments_hash(exchange: &Exchange) -> Option<String> {
-    let canonical = match exchange.arguments() {
-        Some(arguments) => serde_json_canonicalizer::to_vec(arguments),
-        None => serde_json_canonicalizer::to_vec(exchange.message()?.params()?),
-    };
-    Some(format!("sha256:{}", hex::encode(Sha256::digest(canonical.ok()?))))
-}
-
 /// Refusals before there is an exchange.
 impl Gateway {
     pub(super) async fn refuse_stranger(&self, error: &AuthError) -> Answer {
@@ -354,31 +250,5 @@ pub(crate) fn status_of(reply: &Reply) -> Status {
         ReplyKind::Error { .. } => Status::RpcError,
         ReplyKind::Result { tool_error: true } => Status::ToolError,
         _ => Status::Ok,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    #[test]
-    fn what_is_written_in_order_is_canonical() {
-        let reason = Reason::new("manifest", "mode_x_risk", "a \"quoted\" reason, é");
-        let heard = [
-            Heard { plugin: "manifest", verdict: "deny", reason: Some(reason), observed: true },
-            Heard { plugin: "matrix", verdict: "grant", reason: None, observed: false },
-        ];
-        let context = Context {
-            args_hash: Some("sha256:00".into()),
-            decision: Decision::ApprovalRequired,
-            method: Some("resources/read"),
-            policies: "sha256:11",
-            tool: Some("a/b"),
-            verdicts: heard.iter().map(HeardText::from).collect(),
-        };
-        assert_eq!(Canonical::in_order(&context).unwrap(), Canonical::of(&context).unwrap());
-        let authorization = Authorization { matrix_result: "A1 x D1", overrides: &["one".into()], required: true };
-        assert_eq!(Canonical::in_order(&authorization).unwrap(), Canonical::of(&authorization).unwrap());
     }
 }

@@ -41,6 +41,16 @@ fn refuses_what_parsers_read_differently() {
     assert_eq!(parse_strict(b"[\"a\xff\"]", 128).unwrap_err().to_string(), "the text is not valid UTF-8 (byte 3)");
 }
 
+/// serde_json's own tree takes this key for a document inside the document, whose duplicates nobody would have seen.
+#[test]
+fn no_key_is_special() {
+    let text = r#"{"a":{"$serde_json::private::RawValue":"{\"b\":1,\"b\":2}"},"n":N}"#;
+    for number in ["1", "1e30"] {
+        let read = parse_strict(text.replace('N', number).as_bytes(), 128).unwrap();
+        assert_eq!(read["a"]["$serde_json::private::RawValue"], r#"{"b":1,"b":2}"#, "{number}");
+    }
+}
+
 #[test]
 fn accepts_what_only_looks_strange() {
     for text in [

@@ -19,13 +19,13 @@ impl Admission {
     /// A loopback listener answers only to loopback names; one that faces a network answers to any name unless the
     /// operator listed them.
     pub fn host_allowed(&self, host: Option<&str>) -> bool {
-        let Some(host) = host else {
+        let Some(name) = host.map(host_name) else {
             return false;
         };
-        let name = host_name(host);
-        let own = is_loopback_name(&name) && self.listener.ip().is_loopback() || name == self.listener.ip().to_string();
-        let listed = self.hosts.contains(&name);
-        own || listed || (self.hosts.is_empty() && !self.listener.ip().is_loopback())
+        let own = self.listener.ip();
+        let local = own.is_loopback() && is_loopback_name(name);
+        let listed = || self.hosts.iter().any(|listed| listed.eq_ignore_ascii_case(name));
+        local || listed() || name.parse() == Ok(own) || (self.hosts.is_empty() && !own.is_loopback())
     }
 
     /// No Origin: not a browser. An Origin must be listed, or name the host that the request itself names.
@@ -40,28 +40,27 @@ impl Admission {
         let Some(authority) = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://")) else {
             return false;
         };
-        let name = host_name(authority);
-        if is_loopback_name(&name) && self.listener.ip().is_loopback() {
+        if is_loopback_name(host_name(authority)) && self.listener.ip().is_loopback() {
             return true;
         }
         !self.listener.ip().is_loopback() && host.is_some_and(|host| host.eq_ignore_ascii_case(authority))
     }
 }
 
-/// Without the port, lowercase, without the brackets of an IPv6 address.
-fn host_name(authority: &str) -> String {
-    let authority = authority.trim().to_ascii_lowercase();
+/// Without the port and without the brackets of an IPv6 address.
+fn host_name(authority: &str) -> &str {
+    let authority = authority.trim();
     if let Some(rest) = authority.strip_prefix('[') {
-        return rest.split(']').next().unwrap_or_default().to_owned();
+        return rest.split(']').next().unwrap_or_default();
     }
     match authority.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name.to_owned(),
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => authority,
     }
 }
 
 fn is_loopback_name(name: &str) -> bool {
-    name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]

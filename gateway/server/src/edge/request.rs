@@ -6,12 +6,17 @@ use gateway_core::gateway::{Inbound, Verb};
 use gateway_core::identity::Credential;
 use gateway_protocol::Revision;
 use gateway_protocol::headers::McpHeaders;
+use http::header::HeaderName;
 use http::{HeaderMap, Method, header};
 use pingora_core::protocols::http::ServerSession;
 use tokio::time::timeout;
 
 use super::EdgeLimits;
 use super::admission::Admission;
+
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
 pub enum Asked {
     Health,
@@ -124,7 +129,7 @@ async fn body(session: &mut ServerSession, limits: &EdgeLimits, expects: bool) -
     }
 }
 
-fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
+fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }
 
@@ -136,7 +141,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 /// One credential or none: two that differ would let somebody guess which one counts.
 fn credential(headers: &HeaderMap) -> Result<Credential, Unreadable> {
     let wrong = || refused(400, "send one credential: `x-api-key: KEY` or `Authorization: Bearer KEY`");
-    let mut keys = headers.get_all("x-api-key").iter().map(|key| key.to_str().map_err(|_| wrong()));
+    let mut keys = headers.get_all(&API_KEY).iter().map(|key| key.to_str().map_err(|_| wrong()));
     let mut bearers = headers.get_all(header::AUTHORIZATION).iter().map(|value| {
         let value = value.to_str().map_err(|_| wrong())?;
         let (scheme, token) = value.split_once(' ').ok_or_else(wrong)?;
@@ -156,8 +161,8 @@ fn credential(headers: &HeaderMap) -> Result<Credential, Unreadable> {
 
 /// The caller's trace context goes on to the upstream; nothing else of its headers does.
 fn carried(headers: &HeaderMap) -> Vec<(String, String)> {
-    ["traceparent", "tracestate"]
+    [TRACEPARENT, TRACESTATE]
         .into_iter()
-        .filter_map(|name| Some((name.to_owned(), headers.get(name)?.to_str().ok()?.to_owned())))
+        .filter_map(|name| Some((name.as_str().to_owned(), headers.get(&name)?.to_str().ok()?.to_owned())))
         .collect()
 }

@@ -44,7 +44,7 @@ pub async fn plain(session: &mut ServerSession, status: u16, message: &'static s
 }
 
 fn head(status: u16, headers: &[(&'static str, String)]) -> Option<ResponseHeader> {
-    let mut head = ResponseHeader::build(status, Some(headers.len() + 4)).ok()?;
+    let mut head = ResponseHeader::build_no_case(status, Some(headers.len() + 4)).ok()?;
     for (name, value) in headers {
         head.insert_header(*name, value.as_str()).ok()?;
     }

@@ -7,8 +7,9 @@ use gateway_protocol::Reply;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
 use http::{Response, StatusCode};
 use http_body_util::BodyExt;
-use hyper::body::{Body, Incoming};
+use hyper::body::Body;
 
+use super::lines::Received;
 use super::request::SESSION_ID;
 use super::stream::EventStream;
 
@@ -26,7 +27,7 @@ pub(super) async fn read(
     namespace: &Namespace,
     limits: Limits,
     in_session: bool,
-    response: Response<Incoming>,
+    response: Response<Received>,
 ) -> Result<Answered, UpstreamError> {
     let (head, body) = response.into_parts();
     if head.status == StatusCode::NOT_FOUND && in_session {
@@ -49,7 +50,7 @@ enum Kind {
     Foreign,
 }
 
-fn kind(status: StatusCode, headers: &HeaderMap, body: &Incoming) -> Kind {
+fn kind(status: StatusCode, headers: &HeaderMap, body: &Received) -> Kind {
     if status == StatusCode::ACCEPTED || status == StatusCode::NO_CONTENT || body.is_end_stream() {
         return Kind::Nothing;
     }
@@ -71,7 +72,7 @@ async fn json(
     limits: Limits,
     status: StatusCode,
     headers: &HeaderMap,
-    body: Incoming,
+    body: Received,
 ) -> Result<Content, UpstreamError> {
     let not_mcp = |what: String| UpstreamError::NotMcp { namespace: namespace.clone(), what };
     let declared = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
@@ -92,7 +93,7 @@ async fn json(
     }
 }
 
-async fn foreign(namespace: &Namespace, headers: &HeaderMap, body: Incoming) -> Result<Content, UpstreamError> {
+async fn foreign(namespace: &Namespace, headers: &HeaderMap, body: Received) -> Result<Content, UpstreamError> {
     let (bytes, _) = collect(namespace, body, FOREIGN_BYTES).await?;
     Ok(if bytes.is_empty() { Content::Nothing } else { foreign_content(headers, bytes) })
 }
@@ -103,7 +104,7 @@ fn foreign_content(headers: &HeaderMap, mut body: Bytes) -> Content {
 }
 
 /// At most `limit` bytes, and whether that was all. The usual answer is one chunk and is not copied.
-async fn collect(namespace: &Namespace, mut body: Incoming, limit: usize) -> Result<(Bytes, bool), UpstreamError> {
+async fn collect(namespace: &Namespace, mut body: Received, limit: usize) -> Result<(Bytes, bool), UpstreamError> {
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
     while let Some(frame) = body.frame().await {

@@ -1,21 +1,24 @@
-//! The pooled client of one upstream: TLS with the system's roots where the URL asks for it, HTTP/2 where the server offers it.
+//! The client of one upstream: over plain HTTP our own connections; over TLS, with the system's roots, a pool that speaks
+//! HTTP/2 where the server offers it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use gateway_core::BoxError;
+use http::uri::Scheme;
+use http::{Request, Response, Uri};
 use http_body_util::Full;
 use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client as PooledClient;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
 
-pub(super) type Client = PooledClient<HttpsConnector<HttpConnector>, Full<Bytes>>;
+use super::lines::{Lines, Received};
 
 /// How long an unused connection is kept; shorter than what common servers keep theirs, so that we are the first to close.
-const KEEP_IDLE: Duration = Duration::from_secs(30);
+pub(super) const KEEP_IDLE: Duration = Duration::from_secs(30);
 
 #[derive(Debug, thiserror::Error)]
 pub enum HttpUpstreamError {
@@ -30,57 +33,50 @@ pub enum HttpUpstreamError {
     #[error("header `{0}` is set by the gateway itself")]
     ReservedHeader(String),
     #[error("TLS cannot be set up")]
-    Tls(#[source] gateway_core::BoxError),
+    Tls(#[source] BoxError),
 }
 
-/// A client for each worker thread: a connection lives on the runtime that opened it, and to use it from another thread
-/// costs a wake-up each way.
-pub(super) struct Clients(Vec<Client>);
+pub(super) enum Client {
+    Plain(Arc<Lines>),
+    Tls(Box<PooledClient<HttpsConnector<HttpConnector>, Full<Bytes>>>),
+}
 
-impl Clients {
-    pub(super) fn connect(tls: bool, connect_timeout: Duration) -> Result<Self, HttpUpstreamError> {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        (0..threads).map(|_| connect(tls, connect_timeout)).collect::<Result<_, _>>().map(Self)
-    }
-
-    /// This thread's own. With more threads than clients some share one, which works all the same.
-    pub(super) fn own(&self) -> Option<&Client> {
-        static THREADS: AtomicUsize = AtomicUsize::new(0);
-        thread_local! {
-            static PLACE: usize = THREADS.fetch_add(1, Ordering::Relaxed);
+impl Client {
+    pub(super) fn new(url: &Uri, connect_timeout: Duration) -> Result<Self, HttpUpstreamError> {
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(connect_timeout));
+        tcp.set_keepalive(Some(Duration::from_secs(60)));
+        if url.scheme() == Some(&Scheme::HTTP) {
+            return Ok(Self::Plain(Lines::new(tcp, url.clone())));
         }
-        let place = PLACE.with(|place| *place);
-        self.0.get(place % self.0.len().max(1))
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(tls_config()?)
+            .https_only()
+            .enable_all_versions()
+            .wrap_connector(tcp);
+        let pool = PooledClient::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(KEEP_IDLE)
+            .build(connector);
+        Ok(Self::Tls(Box::new(pool)))
+    }
+
+    pub(super) async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Received>, BoxError> {
+        match self {
+            Self::Plain(lines) => lines.send(request).await,
+            Self::Tls(pool) => Ok(pool.request(request).await?.map(Received::from)),
+        }
     }
 }
 
-fn connect(tls: bool, connect_timeout: Duration) -> Result<Client, HttpUpstreamError> {
-    let mut tcp = HttpConnector::new();
-    tcp.enforce_http(false);
-    tcp.set_nodelay(true);
-    tcp.set_connect_timeout(Some(connect_timeout));
-    tcp.set_keepalive(Some(Duration::from_secs(60)));
-    let connector = HttpsConnectorBuilder::new()
-        .with_tls_config(tls_config(tls)?)
-        .https_or_http()
-        .enable_all_versions()
-        .wrap_connector(tcp);
-    Ok(PooledClient::builder(TokioExecutor::new())
-        .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(KEEP_IDLE)
-        .build(connector))
-}
-
-fn tls_config(tls: bool) -> Result<ClientConfig, HttpUpstreamError> {
-    let broken = |error: gateway_core::BoxError| HttpUpstreamError::Tls(error);
+fn tls_config() -> Result<ClientConfig, HttpUpstreamError> {
+    let broken = |error: BoxError| HttpUpstreamError::Tls(error);
     let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
+        .map_err(|error| broken(error.into()))?
+        .with_native_roots()
         .map_err(|error| broken(error.into()))?;
-    let builder = if tls {
-        builder.with_native_roots().map_err(|error| broken(error.into()))?
-    } else {
-        // Nothing is ever verified on a plain connection, so the roots need not be loaded.
-        builder.with_root_certificates(RootCertStore::empty())
-    };
     Ok(builder.with_no_client_auth())
 }

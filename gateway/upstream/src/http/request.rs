@@ -34,7 +34,9 @@ const RESERVED: [&str; 10] = [
 ];
 
 pub(super) struct Outgoing {
-    uri: Uri,
+    url: Uri,
+    /// As the request line has it: on a plain connection of our own, without scheme and host.
+    target: Uri,
     /// Only for plain HTTP: over TLS the client writes it, because HTTP/2 has none.
     host: Option<HeaderValue>,
     fixed: Vec<(HeaderName, HeaderValue)>,
@@ -43,23 +45,27 @@ pub(super) struct Outgoing {
 impl Outgoing {
     pub(super) fn new(url: &str, given: &[(String, String)]) -> Result<Self, HttpUpstreamError> {
         let not_a_url = || HttpUpstreamError::Url(shown(url));
-        let uri: Uri = url.parse().map_err(|_| not_a_url())?;
-        let tls = match uri.scheme_str() {
+        let parsed: Uri = url.parse().map_err(|_| not_a_url())?;
+        let tls = match parsed.scheme_str() {
             Some("http") => false,
             Some("https") => true,
             _ => return Err(not_a_url()),
         };
-        let authority = uri.authority().ok_or_else(not_a_url)?;
+        let authority = parsed.authority().ok_or_else(not_a_url)?;
         if authority.as_str().contains('@') {
             return Err(HttpUpstreamError::UserInfo(shown(url)));
         }
         let host = HeaderValue::from_str(authority.as_str()).map_err(|_| not_a_url())?;
         let fixed = given.iter().map(|(name, value)| fixed_header(name, value)).collect::<Result<_, _>>()?;
-        Ok(Self { host: (!tls).then_some(host), uri, fixed })
+        let target = match parsed.path_and_query() {
+            Some(path) if !tls => path.clone().into(),
+            _ => parsed.clone(),
+        };
+        Ok(Self { host: (!tls).then_some(host), url: parsed, target, fixed })
     }
 
-    pub(super) fn is_tls(&self) -> bool {
-        self.host.is_none()
+    pub(super) fn url(&self) -> &Uri {
+        &self.url
     }
 
     pub(super) fn request(&self, exchange: &Exchange) -> Request<Full<Bytes>> {
@@ -92,7 +98,7 @@ impl Outgoing {
         };
         let mut request = Request::new(body);
         *request.method_mut() = method;
-        *request.uri_mut() = self.uri.clone();
+        *request.uri_mut() = self.target.clone();
         *request.headers_mut() = map;
         request
     }

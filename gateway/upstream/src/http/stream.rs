@@ -11,11 +11,12 @@ use gateway_core::Namespace;
 use gateway_core::ports::{StreamItem, UpstreamError};
 use gateway_protocol::Reply;
 use gateway_protocol::sse::{Decoder, Frame};
-use hyper::body::{Body, Incoming};
+use hyper::body::Body;
 
 use super::answer::Limits;
+use super::lines::Received;
 
-pub(super) struct EventStream<B = Incoming> {
+pub(super) struct EventStream<B = Received> {
     namespace: Namespace,
     /// Gone once the stream has ended or failed.
     body: Option<B>,

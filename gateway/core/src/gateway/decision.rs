@@ -1,0 +1,141 @@
+//! What the trace of a decision says. Written text by text, because every call has one.
+
+use jiff::Timestamp;
+
+use crate::canonical::{Canonical, Object, write_text};
+use crate::chain::Ruling;
+use crate::digest;
+use crate::exchange::Exchange;
+use crate::matrix::{Judgement, Question};
+use crate::trace::{EventType, TraceDraft};
+use crate::verdict::{Decision, Heard};
+
+pub(super) fn decision_draft(exchange: &Exchange, ruling: &Ruling, timestamp: Timestamp) -> TraceDraft {
+    let (principal, part) = (&exchange.principal, exchange.classification());
+    let judged = ruling.policies.matrix.judge(&Question {
+        autonomy: principal.autonomy,
+        decision_type: part.decision_type,
+        risk: Some(part.risk),
+        allowed_types: &principal.allowed_types,
+        max_risk: principal.max_risk,
+    });
+    let (event_type, word) = match ruling.decision {
+        Decision::Allow => (EventType::Decision, "allowed"),
+        Decision::ApprovalRequired => (EventType::Escalation, "waits for approval"),
+        Decision::Deny => (EventType::Decision, "denied"),
+    };
+    let reasons: Vec<&str> = ruling.reasons.iter().map(|reason| reason.message.as_str()).collect();
+    TraceDraft {
+        tenant: principal.tenant,
+        agent: principal.agent.clone(),
+        trace_id: exchange.trace_id.clone(),
+        event_type,
+        classification: Some(part),
+        description: Some([subject(exchange), " ", word].concat()),
+        reasoning: (!reasons.is_empty()).then(|| reasons.join("; ")),
+        authorization: authorization(&judged, ruling.decision),
+        context: context(exchange, ruling),
+        timestamp,
+    }
+}
+
+/// What was asked of: the tool, or the method where no tool is named.
+fn subject(exchange: &Exchange) -> &str {
+    exchange.tool().map_or_else(|| exchange.method().unwrap_or("stream"), |tool| tool.name.as_str())
+}
+
+fn authorization(judged: &Judgement, decision: Decision) -> Canonical {
+    let mut written = Object::with_capacity(96);
+    written.text("matrix_result", Some(judged.cell));
+    list(written.member("overrides"), &judged.reasons, |out, reason| write_text(reason, out));
+    written.raw("required", if decision == Decision::ApprovalRequired { "true" } else { "false" });
+    written.end()
+}
+
+fn context(exchange: &Exchange, ruling: &Ruling) -> Canonical {
+    let tool = exchange.tool().is_some();
+    let mut written = Object::with_capacity(448);
+    written.text("args_hash", arguments_hash(exchange).as_deref());
+    written.text("decision", Some(ruling.decision.as_str()));
+    if !tool {
+        written.text("method", Some(subject(exchange)));
+    }
+    written.text("policies", Some(ruling.digest()));
+    if tool {
+        written.text("tool", Some(subject(exchange)));
+    }
+    list(written.member("verdicts"), &ruling.heard, |out, heard| out.push_str(verdict(heard).as_str()));
+    written.end()
+}
+
+fn verdict(heard: &Heard) -> Canonical {
+    let mut written = Object::with_capacity(64);
+    if heard.observed {
+        written.raw("observed", "true");
+    }
+    written.text("plugin", Some(heard.plugin));
+    if let Some(reason) = &heard.reason {
+        let mut words = Object::with_capacity(64 + reason.message.len());
+        words.text("message", Some(&reason.message));
+        words.text("plugin", Some(&reason.plugin));
+        words.text("rule", Some(&reason.rule));
+        written.raw("reason", words.end().as_str());
+    }
+    written.text("verdict", Some(heard.verdict));
+    written.end()
+}
+
+fn list<T>(out: &mut String, items: &[T], write: impl Fn(&mut String, &T)) {
+    out.push('[');
+    for (place, item) in items.iter().enumerate() {
+        if place > 0 {
+            out.push(',');
+        }
+        write(out, item);
+    }
+    out.push(']');
+}
+
+/// The digest of exactly what is sent, so that an approval can be bound to it and a copy recognised.
+fn arguments_hash(exchange: &Exchange) -> Option<String> {
+    let canonical = match exchange.arguments() {
+        Some(arguments) => serde_json_canonicalizer::to_vec(arguments),
+        None => serde_json_canonicalizer::to_vec(exchange.message()?.params()?),
+    };
+    Some(digest::named(&canonical.ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::matrix::Authorization;
+    use crate::verdict::Reason;
+
+    fn canonical(written: &Canonical) -> Value {
+        let value = serde_json::from_str::<Value>(written.as_str()).unwrap();
+        assert_eq!(*written, Canonical::of(&value).unwrap());
+        value
+    }
+
+    #[test]
+    fn what_is_written_in_order_is_canonical() {
+        let reason = Reason::new("manifest", "mode_x_risk", "a \"quoted\" reason, é");
+        let observed = Heard { plugin: "manifest", verdict: "deny", reason: Some(reason), observed: true };
+        let said = json!({"message": "a \"quoted\" reason, é", "plugin": "manifest", "rule": "mode_x_risk"});
+        let expected = json!({"observed": true, "plugin": "manifest", "reason": said, "verdict": "deny"});
+        assert_eq!(canonical(&verdict(&observed)), expected);
+        let plain = Heard { plugin: "matrix", verdict: "grant", reason: None, observed: false };
+        assert_eq!(canonical(&verdict(&plain)), json!({"plugin": "matrix", "verdict": "grant"}));
+        let judged = Judgement {
+            result: Authorization::Authorized,
+            reasons: vec!["one".into(), "\"two\"".into()],
+            cell: "A1 x D1 = AUTHORIZED",
+        };
+        let expected =
+            json!({"matrix_result": "A1 x D1 = AUTHORIZED", "overrides": ["one", "\"two\""], "required": true});
+        assert_eq!(canonical(&authorization(&judged, Decision::ApprovalRequired)), expected);
+    }
+}
