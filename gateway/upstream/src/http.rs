@@ -11,6 +11,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
+use std::pin::pin;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -95,7 +96,8 @@ impl HttpUpstream {
 #[async_trait]
 impl Upstream for HttpUpstream {
     async fn call(&self, permit: &Permit) -> Result<Answered, UpstreamError> {
-        match tokio::time::timeout(self.request_timeout, self.ask(permit)).await {
+        // Pinned first: a large future would be moved into the timeout piece by piece.
+        match tokio::time::timeout(self.request_timeout, pin!(self.ask(permit))).await {
             Ok(answered) => answered,
             Err(_) => Err(UpstreamError::TimedOut(self.namespace.clone())),
         }

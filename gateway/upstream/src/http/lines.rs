@@ -35,7 +35,7 @@ pub(super) struct Lines {
     connector: HttpConnector,
     peer: Uri,
     /// The oldest first; the youngest is used next, so that what is no longer needed grows old.
-    idle: Mutex<VecDeque<(Line, Instant)>>,
+    idle: Mutex<VecDeque<(Box<Line>, Instant)>>,
     sweeping: AtomicBool,
 }
 
@@ -61,14 +61,14 @@ impl Lines {
         }
     }
 
-    async fn open(&self) -> Result<Line, BoxError> {
+    async fn open(&self) -> Result<Box<Line>, BoxError> {
         let stream = self.connector.clone().oneshot(self.peer.clone()).await?;
         let (sender, connection) = handshake(stream).await?;
-        Ok(Line { sender, connection: Some(connection) })
+        Ok(Box::new(Line { sender, connection: Some(connection) }))
     }
 
     /// The youngest connection that is still good.
-    fn take(&self) -> Option<Line> {
+    fn take(&self) -> Option<Box<Line>> {
         loop {
             let (mut line, since) = self.idle().pop_back()?;
             if since.elapsed() < KEEP_IDLE && line.is_good() {
@@ -77,7 +77,7 @@ impl Lines {
         }
     }
 
-    fn give_back(self: &Arc<Self>, line: Line) {
+    fn give_back(self: &Arc<Self>, line: Box<Line>) {
         let mut idle = self.idle();
         if idle.len() < MOST_IDLE {
             idle.push_back((line, Instant::now()));
@@ -88,7 +88,7 @@ impl Lines {
         }
     }
 
-    fn idle(&self) -> MutexGuard<'_, VecDeque<(Line, Instant)>> {
+    fn idle(&self) -> MutexGuard<'_, VecDeque<(Box<Line>, Instant)>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -109,6 +109,7 @@ async fn sweep(lines: Weak<Lines>) {
     }
 }
 
+/// Boxed wherever it is kept: it is large, and handed on several times a call.
 struct Line {
     sender: SendRequest<Full<Bytes>>,
     /// Gone once it has ended; dropping it tells whoever still waits.
@@ -142,11 +143,11 @@ impl Line {
 /// An answer's body, with the connection it comes over.
 pub(super) struct Received {
     body: Incoming,
-    line: Option<(Line, Arc<Lines>)>,
+    line: Option<(Box<Line>, Arc<Lines>)>,
 }
 
 impl Received {
-    fn over(body: Incoming, line: Line, home: Arc<Lines>) -> Self {
+    fn over(body: Incoming, line: Box<Line>, home: Arc<Lines>) -> Self {
         Self { body, line: Some((line, home)) }
     }
 
