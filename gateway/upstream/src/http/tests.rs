@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -21,6 +22,9 @@ type Script = Vec<Vec<u8>>;
 struct Server {
     url: String,
     requests: Arc<Mutex<Vec<String>>>,
+    /// Connections that were opened, and those that have ended.
+    opened: Arc<AtomicUsize>,
+    ended: Arc<AtomicUsize>,
 }
 
 impl Server {
@@ -30,12 +34,19 @@ impl Server {
         let requests: Arc<Mutex<Vec<String>>> = Arc::default();
         let scripts: Arc<Mutex<VecDeque<Script>>> = Arc::new(Mutex::new(scripts.into()));
         let kept = Arc::clone(&requests);
+        let (opened, ended): (Arc<AtomicUsize>, Arc<AtomicUsize>) = Default::default();
+        let (starts, ends) = (Arc::clone(&opened), Arc::clone(&ended));
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                tokio::spawn(serve(socket, Arc::clone(&scripts), Arc::clone(&kept)));
+                starts.fetch_add(1, Ordering::SeqCst);
+                let (served, ends) = (serve(socket, Arc::clone(&scripts), Arc::clone(&kept)), Arc::clone(&ends));
+                tokio::spawn(async move {
+                    served.await;
+                    ends.fetch_add(1, Ordering::SeqCst);
+                });
             }
         });
-        Self { url, requests }
+        Self { url, requests, opened, ended }
     }
 
     fn upstream(&self) -> HttpUpstream {
@@ -46,6 +57,12 @@ impl Server {
         let mut config = HttpUpstreamConfig::new(space("notes"), self.url.as_str());
         change(&mut config);
         HttpUpstream::new(&config).unwrap()
+    }
+
+    async fn has_ended(&self, connections: usize) {
+        while self.ended.load(Ordering::SeqCst) < connections {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 
     fn request(&self, place: usize) -> String {
@@ -74,7 +91,8 @@ async fn serve(mut socket: TcpStream, scripts: Arc<Mutex<VecDeque<Script>>>, kep
         for piece in script {
             match piece.as_slice() {
                 b"" => return,
-                b"..." => std::future::pending().await,
+                // For ever, or until the other side has had enough.
+                b"..." => while socket.read_buf(&mut Vec::new()).await.is_ok_and(|bytes| bytes > 0) {},
                 piece => socket.write_all(piece).await.unwrap(),
             }
             socket.flush().await.unwrap();
@@ -333,6 +351,40 @@ async fn does_not_wait_for_ever() {
     assert_eq!(server.requests.lock().unwrap().len(), 2, "nothing that was sent is sent again");
     let nobody = HttpUpstream::new(&HttpUpstreamConfig::new(space("notes"), "http://127.0.0.1:1/mcp")).unwrap();
     assert!(matches!(ask(&nobody, &Client::legacy(notes())).await, Err(UpstreamError::Unreachable(..))));
+}
+
+const RESULT: &str = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+
+#[tokio::test]
+async fn calls_share_a_connection_that_stays_good() {
+    let mut closing = json_answer(RESULT);
+    closing.push(Vec::new());
+    let accepted = answer("202 Accepted", "", "");
+    let server = Server::start(vec![json_answer(RESULT), accepted, closing, json_answer(RESULT)]).await;
+    let upstream = server.upstream();
+    let client = Client::legacy(notes());
+    for (place, connections) in [1, 1, 1, 2].into_iter().enumerate() {
+        let status = ask(&upstream, &client).await.unwrap().status;
+        assert_eq!(status, if place == 1 { 202 } else { 200 });
+        assert_eq!(server.opened.load(Ordering::SeqCst), connections, "call {place}");
+        if place == 2 {
+            // The upstream hangs up while nobody asks anything: the next call finds out and opens another.
+            server.has_ended(1).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_given_up_closes_its_connection() {
+    let stream = vec![SSE_HEAD.to_vec(), chunk(b"data: {\"jsonrpc\":\"2.0\",\"method\":\"n\"}\n\n"), b"...".to_vec()];
+    let server = Server::start(vec![vec![b"...".to_vec()], stream]).await;
+    let upstream = server.upstream();
+    let client = Client::legacy(notes());
+    let given_up = tokio::time::timeout(Duration::from_millis(100), ask(&upstream, &client)).await;
+    assert!(given_up.is_err());
+    server.has_ended(1).await;
+    drop(ask(&upstream, &client).await.unwrap());
+    server.has_ended(2).await;
 }
 
 #[test]
