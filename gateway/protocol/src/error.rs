@@ -89,6 +89,12 @@ impl Malformed {
     }
 }
 
+impl From<Box<JsonError>> for Malformed {
+    fn from(error: Box<JsonError>) -> Self {
+        (*error).into()
+    }
+}
+
 impl From<JsonError> for Malformed {
     /// Text that is no JSON is a parse error. Text that is JSON but ambiguous or beyond our bounds is an invalid request:
     /// telling its sender that it cannot write JSON would send them looking in the wrong place.

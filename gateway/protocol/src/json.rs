@@ -13,7 +13,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-pub(crate) use scanner::{Numbers, Scanner, Under};
+pub(crate) use scanner::{Numbers, Scan, Scanner, Under};
 
 /// How deep a message may nest unless configured otherwise: 128 levels are accepted, 129 are refused.
 pub const DEFAULT_MAX_DEPTH: usize = 128;
@@ -57,6 +57,10 @@ impl JsonError {
         Self { fault, offset, path: Vec::new() }
     }
 
+    fn boxed(fault: Fault, offset: usize) -> Box<Self> {
+        Box::new(Self::new(fault, offset))
+    }
+
     /// Whether the text is no JSON at all, as opposed to JSON we do not accept.
     pub fn is_syntax(&self) -> bool {
         !matches!(self.fault, Fault::DuplicateKey(_) | Fault::TooDeep(_) | Fault::InexactInteger | Fault::NumberRange)
@@ -92,6 +96,12 @@ impl fmt::Display for JsonError {
 }
 
 impl std::error::Error for JsonError {}
+
+impl From<Box<JsonError>> for JsonError {
+    fn from(boxed: Box<JsonError>) -> Self {
+        *boxed
+    }
+}
 
 /// Reads a client's document: everything the scanner refuses, and numbers that a double or 64 bits cannot hold exactly.
 pub fn parse_strict(bytes: &[u8], max_depth: usize) -> Result<Value, JsonError> {

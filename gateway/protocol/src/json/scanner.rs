@@ -30,7 +30,8 @@ pub(crate) struct Scanner<'a> {
     keys: SmallVec<[Cow<'a, str>; 24]>,
 }
 
-pub(super) type Scan<T> = Result<T, JsonError>;
+/// The fault is boxed because nearly every scan succeeds, and small results stay in registers.
+pub(crate) type Scan<T> = Result<T, Box<JsonError>>;
 
 impl<'a> Scanner<'a> {
     pub(crate) fn new(text: &'a str, max_depth: usize, numbers: Numbers) -> Self {
@@ -73,7 +74,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Walks an object; `member` gets each key and must consume its value.
-    pub(crate) fn object<E: From<JsonError> + Under>(
+    pub(crate) fn object<E: From<Box<JsonError>> + Under>(
         &mut self,
         mut member: impl FnMut(&mut Self, &str) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -112,7 +113,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Walks an array; `element` gets each position and must consume the value there.
-    pub(crate) fn array<E: From<JsonError> + Under>(
+    pub(crate) fn array<E: From<Box<JsonError>> + Under>(
         &mut self,
         mut element: impl FnMut(&mut Self, usize) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -160,7 +161,7 @@ impl<'a> Scanner<'a> {
             None => self.keys.get(first..).is_some_and(|own| own.contains(&key)),
         };
         if seen {
-            return Err(JsonError::new(Fault::DuplicateKey(key.chars().take(100).collect()), start));
+            return Err(JsonError::boxed(Fault::DuplicateKey(key.chars().take(100).collect()), start));
         }
         if let Some(set) = many {
             set.insert(key);
@@ -181,12 +182,12 @@ impl<'a> Scanner<'a> {
         self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
 
-    pub(super) fn syntax(&self, problem: &'static str) -> JsonError {
+    pub(super) fn syntax(&self, problem: &'static str) -> Box<JsonError> {
         self.fault(Fault::Syntax(problem))
     }
 
-    fn fault(&self, fault: Fault) -> JsonError {
-        JsonError::new(fault, self.at)
+    fn fault(&self, fault: Fault) -> Box<JsonError> {
+        JsonError::boxed(fault, self.at)
     }
 }
 
@@ -196,7 +197,7 @@ pub(crate) trait Under {
     fn under(self, segment: &str) -> Self;
 }
 
-impl Under for JsonError {
+impl Under for Box<JsonError> {
     fn under(mut self, segment: &str) -> Self {
         self.path.push(segment.chars().take(100).collect());
         self

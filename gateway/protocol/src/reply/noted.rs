@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Reply, ReplyKind};
 use crate::error::{Malformed, code};
-use crate::json::{JsonError, Scanner, Under};
+use crate::json::{JsonError, Scan, Scanner, Under};
 use crate::message::{Id, InvalidId, Origin, check_member};
 
 /// What the pass over one message notes on its way.
@@ -149,7 +149,7 @@ impl GivenId {
     }
 }
 
-fn is_tool_error(scanner: &mut Scanner<'_>, first: Option<u8>) -> Result<bool, JsonError> {
+fn is_tool_error(scanner: &mut Scanner<'_>, first: Option<u8>) -> Scan<bool> {
     let mut tool_error = false;
     if first != Some(b'{') {
         return scanner.value().map(|()| false);
@@ -189,12 +189,12 @@ fn error_code(scanner: &mut Scanner<'_>, first: Option<u8>) -> Result<i64, Stop>
 
 /// Why a member could not be noted: the text is no JSON, or it is no JSON-RPC.
 enum Stop {
-    Json(JsonError),
+    Json(Box<JsonError>),
     Envelope(Malformed),
 }
 
-impl From<JsonError> for Stop {
-    fn from(error: JsonError) -> Self {
+impl From<Box<JsonError>> for Stop {
+    fn from(error: Box<JsonError>) -> Self {
         Self::Json(error)
     }
 }

@@ -122,12 +122,11 @@ impl Decoder {
             return Ok(Some(Frame::Comment(line.slice(1..))));
         }
         self.event.size += line.len() + 1;
-        let (name, value) = match colon {
-            Some(colon) => (line.slice(..colon), line.slice(colon + 1..)),
-            None => (line.clone(), Bytes::new()),
-        };
-        let value = if value.first() == Some(&b' ') { value.slice(1..) } else { value };
-        self.event.field(&name, value);
+        let name = line.get(..colon.unwrap_or(line.len())).unwrap_or_default();
+        let start = colon.map_or(line.len(), |colon| colon + 1);
+        let space = usize::from(line.get(start) == Some(&b' '));
+        let value = line.slice(start + space..);
+        self.event.field(name, value);
         self.bound(0)?;
         Ok(None)
     }
