@@ -22,6 +22,7 @@ use hyper::client::conn::http1::{Connection, SendRequest, handshake};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
+use tokio::runtime::Handle;
 use tower::ServiceExt;
 
 use super::client::KEEP_IDLE;
@@ -83,8 +84,11 @@ impl Lines {
             idle.push_back((line, Instant::now()));
         }
         drop(idle);
-        if !self.sweeping.swap(true, Ordering::AcqRel) {
-            tokio::spawn(sweep(Arc::downgrade(self)));
+        // Dropped by a runtime that ends, there is nobody left to sweep, and nothing that needs it.
+        if let Ok(runtime) = Handle::try_current()
+            && !self.sweeping.swap(true, Ordering::AcqRel)
+        {
+            runtime.spawn(sweep(Arc::downgrade(self)));
         }
     }
 
