@@ -16,7 +16,7 @@ use super::{Entry, Refusing, Shared, WriterOptions};
 use crate::spool::Spool;
 
 /// Records per transaction: enough to share the cost of a commit, few enough to keep it short.
-const BATCH: usize = 512;
+const BATCH: usize = 1024;
 /// Room for entries that is kept between batches; what a backlog needed beyond that is given back when it is gone.
 const KEPT: usize = 4 * BATCH;
 /// An append that has not come back after this is given up.
