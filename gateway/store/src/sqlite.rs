@@ -26,7 +26,8 @@ use scribe::{CHECKPOINT_PAGES, Scribe};
 
 const READERS: u32 = 4;
 
-/// SQLite lets one connection write at a time; queueing for it here is fairer than colliding in the file.
+/// SQLite lets one connection write at a time; queueing for it here is fairer than colliding in the file. The ledger has its own,
+/// but takes its turn with the rest.
 #[derive(Clone)]
 pub(crate) struct SqlitePools {
     pub writer: SqlitePool,

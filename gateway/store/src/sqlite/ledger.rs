@@ -11,7 +11,7 @@ use sqlx::sqlite::SqliteRow;
 
 use super::SqlitePools;
 use crate::batch::organization_key;
-use crate::failure::unreadable;
+use crate::failure::{Failure, unreadable};
 
 pub(crate) struct SqliteLedger {
     pools: SqlitePools,
@@ -37,7 +37,11 @@ impl Ledger for SqliteLedger {
         records: &Arc<Vec<Record>>,
         awaited: Vec<usize>,
     ) -> Result<Vec<(usize, Receipt)>, LedgerError> {
-        Ok(self.pools.ledger.append(Arc::clone(records), awaited).await?)
+        // Not used, only held: while it is, nobody else writes, and nobody else's turn comes late.
+        let turn = self.pools.writer.acquire().await.map_err(Failure::from)?;
+        let appended = self.pools.ledger.append(Arc::clone(records), awaited).await;
+        drop(turn);
+        Ok(appended?)
     }
 
     async fn head(&self, tenant: Option<TenantId>, agent: &AgentId) -> Result<Head, LedgerError> {

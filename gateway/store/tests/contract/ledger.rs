@@ -139,6 +139,24 @@ pub async fn receipts_are_for_whoever_waits(stage: &Stage) {
     assert_eq!((stage.count("agent_traces").await, stage.count("audit_logs").await), (3, 1));
 }
 
+/// A ledger that is never idle leaves everybody else their turn.
+pub async fn others_have_their_turn(stage: &Stage) {
+    let tenant = tenant(stage).await;
+    let (ledger, tenants) = (stage.store.ledger(), stage.store.tenants());
+    let busy = tokio::spawn(async move {
+        for n in 0_u128.. {
+            let batch = traces(tenant, "a-1", n * 100 + 1..=n * 100 + 100);
+            ledger.append_batch(&batch).await.unwrap();
+        }
+    });
+    for n in 0..30 {
+        let added = tokio::time::timeout(Duration::from_secs(2), tenants.add_tenant(&format!("tenant {n}"))).await;
+        added.unwrap().unwrap();
+    }
+    busy.abort();
+    assert_eq!(stage.count("tenants").await, 31);
+}
+
 /// Nothing of a refused batch stays, not even the tool it would have registered, and what was remembered of it does no harm.
 pub async fn a_refused_batch_leaves_nothing(stage: &Stage) {
     let tenant = tenant(stage).await;
