@@ -1,8 +1,9 @@
 -- The chains. `seq` is dense per chain and is the only order there is; `created_at` is the hashed time, to the millisecond.
 -- `chain_heads` holds the end of every chain and moves in the same transaction as its traces.
+-- `id` is the identity inside `trace_id`, so one index serves both: here every index is a page more in each commit.
 
 CREATE TABLE agent_traces (
-    id TEXT PRIMARY KEY NOT NULL DEFAULT (lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-a' || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6)))),
+    id TEXT NOT NULL DEFAULT (lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-a' || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6)))),
     organization_id TEXT REFERENCES organizations (id),
     trace_id TEXT NOT NULL UNIQUE,
     agent_id TEXT NOT NULL,

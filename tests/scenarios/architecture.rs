@@ -40,11 +40,12 @@ const LAYERS: [(&str, &[&str]); 8] = [
 const ONLOOKERS: [&str; 2] = ["portreeve-tests", "portreeve-bench"];
 
 /// A crate, or a family when it ends in `-`, and the only crates of ours that may name it.
-const OWNERS: [(&str, &[&str]); 8] = [
+const OWNERS: [(&str, &[&str]); 9] = [
     ("pingora", &["portreeve"]),
     ("pingora-", &["portreeve"]),
     ("hyper", &["gateway-upstream", "portreeve-tests", "portreeve-bench"]),
     ("hyper-", &["gateway-upstream", "portreeve-tests", "portreeve-bench"]),
+    ("rusqlite", &["gateway-store"]),
     ("sqlx", &["gateway-store"]),
     ("sqlx-", &["gateway-store"]),
     ("axum", &["gateway-console", "portreeve"]),

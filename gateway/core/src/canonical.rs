@@ -78,7 +78,9 @@ impl Object {
 
 /// A text as a JSON string. The escapes of `serde_json` are those of the RFC, and most texts need none.
 pub(crate) fn write_text(text: &str, out: &mut String) {
-    if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+    // Looked through to the end, which the compiler does many bytes at a time.
+    let escapes = text.bytes().fold(false, |any, byte| any | (byte < b' ') | (byte == b'"') | (byte == b'\\'));
+    if !escapes {
         out.push('"');
         out.push_str(text);
         out.push('"');
@@ -105,5 +107,16 @@ mod tests {
         assert_eq!(value, serde_json::json!({"a": [1, true], "b": "plain é \u{7f}", "c": "\"\\ \u{1} \n", "d": null}));
         assert_eq!(written, Canonical::of(&value).unwrap());
         assert_eq!(Object::with_capacity(0).end().as_str(), "{}");
+    }
+
+    #[test]
+    fn a_text_is_written_as_serde_json_writes_it() {
+        let letters: Vec<String> = (0..0x180).filter_map(char::from_u32).map(String::from).collect();
+        for text in letters.iter().map(String::as_str).chain(["", "plain", "a \"b\" \\ c", "é\u{2028}😀\u{7f}", "\n"])
+        {
+            let mut written = String::new();
+            write_text(text, &mut written);
+            assert_eq!(written, serde_json::to_string(text).unwrap(), "{text:?}");
+        }
     }
 }

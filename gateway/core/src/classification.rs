@@ -75,7 +75,7 @@ impl Classification {
 
     /// `D2-R2-partial`
     pub fn code(&self) -> String {
-        format!("{}-{}-{}", self.decision_type, self.risk, self.reversibility)
+        [self.decision_type.as_str(), self.risk.as_str(), self.reversibility.as_str()].join("-")
     }
 
     /// Each axis at the stricter of the two: a second opinion never lowers.

@@ -68,10 +68,23 @@ pub struct AuditRow {
 impl AuditRow {
     /// `{"code", "decision_type", "risk_level", "reversibility"}`: enum names, which need no escaping.
     pub fn risk_classification(&self) -> Option<String> {
-        let Classification { decision_type, risk, reversibility } = self.classification?;
-        Some(format!(
-            r#"{{"code":"{decision_type}-{risk}-{reversibility}","decision_type":"{decision_type}","risk_level":"{risk}","reversibility":"{reversibility}"}}"#
-        ))
+        let part = self.classification?;
+        let [decision_type, risk, reversibility] =
+            [part.decision_type.as_str(), part.risk.as_str(), part.reversibility.as_str()];
+        Some(
+            [
+                "{\"code\":\"",
+                &part.code(),
+                "\",\"decision_type\":\"",
+                decision_type,
+                "\",\"risk_level\":\"",
+                risk,
+                "\",\"reversibility\":\"",
+                reversibility,
+                "\"}",
+            ]
+            .concat(),
+        )
     }
 }
 

@@ -254,6 +254,18 @@ pub trait Ledger: Send + Sync {
     /// Receipts for the traces, in their order. A trace id that is already stored is skipped and its receipt returned, so
     /// that a replay after a crash doubles nothing.
     async fn append_batch(&self, records: &[Record]) -> Result<Vec<Receipt>, LedgerError>;
+    /// The same for records that are shared, with receipts only for the traces at the places in `awaited`, which ascend: a
+    /// store with a thread of its own need not copy what it takes there.
+    async fn append_shared(
+        &self,
+        records: &Arc<Vec<Record>>,
+        awaited: Vec<usize>,
+    ) -> Result<Vec<(usize, Receipt)>, LedgerError> {
+        let receipts = self.append_batch(records).await?;
+        let traces = records.iter().enumerate().filter(|(_, record)| matches!(record, Record::Trace(_)));
+        let placed = traces.map(|(place, _)| place).zip(receipts);
+        Ok(placed.filter(|(place, _)| awaited.binary_search(place).is_ok()).collect())
+    }
     async fn head(&self, tenant: Option<TenantId>, agent: &AgentId) -> Result<Head, LedgerError>;
     /// Traces with `seq > after`, ascending, at most `limit`.
     async fn traces(

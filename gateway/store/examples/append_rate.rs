@@ -35,6 +35,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let tool: gateway_core::ToolName = "notes/search".parse()?;
     let part = RiskLevel::ReadOnly.classification();
     let digest = format!("sha256:{}", "5efe256c39fd6070".repeat(4));
+    // As the gateway writes them, but made once: what is measured is the way into the store.
+    let authorization =
+        Canonical::of(&json!({"required": false, "matrix_result": "A3 x D1 = AUTHORIZED", "overrides": []}))?;
+    let plugins = ["manifest", "matrix", "quota", "sql", "dlp"];
+    let verdicts: Vec<_> = plugins.iter().map(|plugin| json!({"plugin": plugin, "verdict": "pass"})).collect();
+    let context = Canonical::of(&json!({
+        "args_hash": digest, "decision": "allow", "policies": digest, "tool": "notes/search", "verdicts": verdicts,
+    }))?;
+    let input = JsonText::from_checked(Bytes::from_static(br#"{"query":"quarterly budget","limit":10}"#));
+    let output = json!({"content": [{"type": "text", "text": "12 notes found; ".repeat(10)}], "isError": false});
+    let output = JsonText::from_checked(output.to_string().into());
 
     let (began, cpu) = (Instant::now(), cpu_time()?);
     for n in 0..pairs {
@@ -49,15 +60,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
             trace_id: trace_id.clone(),
             event_type: EventType::Decision,
             classification: Some(part),
-            description: Some("notes/search: allowed".into()),
-            reasoning: Some("every judge agreed".into()),
-            authorization: Canonical::of(
-                &json!({"required": false, "matrix_result": "A3 x D1 = AUTHORIZED", "overrides": []}),
-            )?,
-            context: Canonical::of(&json!({
-                "tool": "notes/search", "method": "tools/call", "args_hash": digest, "policies": digest, "decision": "allow",
-                "verdicts": [{"plugin": "manifest", "verdict": "grant"}, {"plugin": "matrix", "verdict": "pass"}],
-            }))?,
+            description: Some("notes/search allowed".into()),
+            reasoning: None,
+            authorization: authorization.clone(),
+            context: context.clone(),
             timestamp,
         };
         writer.append(draft, false).await?;
@@ -66,10 +72,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
             tenant: Some(tenant),
             agent: agent.clone(),
             tool: Some(tool.clone()),
-            input: Some(JsonText::from_checked(Bytes::from_static(br#"{"query":"quarterly budget","limit":10}"#))),
-            output: Some(JsonText::from_checked(Bytes::from_static(
-                br#"{"content":[{"type":"text","text":"12 notes found"}],"isError":false}"#,
-            ))),
+            input: Some(input.clone()),
+            output: Some(output.clone()),
             classification: Some(part),
             execution_time_ms: 3,
             status: Status::Ok,
@@ -86,9 +90,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     writer.shutdown().await;
     let (taken, used) = (began.elapsed(), cpu_time()? - cpu);
     println!(
-        "{pairs} pairs in {taken:.1?} (given in {made:.1?}), {:.2} µs CPU each",
-        used.as_secs_f64() * 1e6 / f64::from(pairs)
+        "{pairs} pairs in {taken:.1?} (given in {made:.1?}), {:.2} µs CPU each, {}",
+        used.as_secs_f64() * 1e6 / f64::from(pairs),
+        resident()?
     );
+    threads(pairs)?;
     for agent in &agents {
         let report = verify_chain(store.ledger().as_ref(), Some(tenant), agent, Some(1_000)).await?;
         if !report.valid {
@@ -97,6 +103,28 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     drop(Arc::clone(&writer));
     store.close().await;
+    Ok(())
+}
+
+/// What the process holds in memory now.
+fn resident() -> Result<String, Box<dyn Error>> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    Ok(status
+        .lines()
+        .filter(|line| line.starts_with("VmRSS") || line.starts_with("VmHWM"))
+        .collect::<Vec<_>>()
+        .join(" "))
+}
+
+/// What each thread used, to the nanosecond.
+fn threads(pairs: u32) -> Result<(), Box<dyn Error>> {
+    for task in std::fs::read_dir("/proc/self/task")? {
+        let task = task?.path();
+        let name = std::fs::read_to_string(task.join("comm"))?;
+        let on_cpu = std::fs::read_to_string(task.join("schedstat"))?;
+        let nanos: f64 = on_cpu.split_whitespace().next().ok_or("no time")?.parse()?;
+        println!("  {:16} {:.2} µs", name.trim(), nanos / 1e3 / f64::from(pairs));
+    }
     Ok(())
 }
 

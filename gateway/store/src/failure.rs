@@ -16,7 +16,7 @@ pub struct Refused(#[source] pub BoxError);
 pub(crate) enum Failure {
     /// A row with this key is there already, or one it needs is not: a replay, or something remembered that has gone.
     #[error("the batch does not fit what is stored")]
-    Conflict(#[source] sqlx::Error),
+    Conflict(#[source] BoxError),
     #[error(transparent)]
     Refused(#[from] Refused),
     #[error("the database cannot be used")]
@@ -32,7 +32,7 @@ impl From<sqlx::Error> for Failure {
             };
         };
         match database.kind() {
-            ErrorKind::UniqueViolation | ErrorKind::ForeignKeyViolation => Self::Conflict(error),
+            ErrorKind::UniqueViolation | ErrorKind::ForeignKeyViolation => Self::Conflict(error.into()),
             ErrorKind::NotNullViolation | ErrorKind::CheckViolation | ErrorKind::ExclusionViolation => {
                 Self::Refused(Refused(error.into()))
             }
@@ -43,10 +43,25 @@ impl From<sqlx::Error> for Failure {
             {
                 Self::Refused(Refused(error.into()))
             }
-            // SQLite: too big, or of another type than the column.
-            _ if database.code().is_some_and(|code| matches!(&*code, "18" | "20" | "3091")) => {
-                Self::Refused(Refused(error.into()))
-            }
+            _ => Self::Away(error.into()),
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::ffi;
+        match error.sqlite_error().map(|error| error.extended_code) {
+            Some(
+                ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY | ffi::SQLITE_CONSTRAINT_FOREIGNKEY,
+            ) => Self::Conflict(error.into()),
+            Some(
+                ffi::SQLITE_CONSTRAINT_NOTNULL
+                | ffi::SQLITE_CONSTRAINT_CHECK
+                | ffi::SQLITE_CONSTRAINT_DATATYPE
+                | ffi::SQLITE_TOOBIG
+                | ffi::SQLITE_MISMATCH,
+            ) => Self::Refused(Refused(error.into())),
             _ => Self::Away(error.into()),
         }
     }
@@ -61,7 +76,7 @@ impl From<Unhashable> for Failure {
 impl From<Failure> for LedgerError {
     fn from(failure: Failure) -> Self {
         Self::Unavailable(match failure {
-            Failure::Conflict(error) => Refused(error.into()).into(),
+            Failure::Conflict(error) => Refused(error).into(),
             Failure::Refused(refused) => refused.into(),
             Failure::Away(error) => error,
         })

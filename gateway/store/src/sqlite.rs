@@ -1,9 +1,11 @@
-//! The embedded engine: one file, one connection that writes, a few that read.
+//! The embedded engine: one file, one connection that writes the ledger, one that writes the rest, a few that read.
 
 mod append;
 mod ledger;
 mod rows;
+mod scribe;
 mod tenants;
+mod tool_ids;
 mod tools;
 
 use std::fs::OpenOptions;
@@ -20,14 +22,17 @@ pub(crate) use tenants::SqliteTenants;
 pub(crate) use tools::SqliteTools;
 
 use crate::failure::unavailable;
+use scribe::{CHECKPOINT_PAGES, Scribe};
 
 const READERS: u32 = 4;
 
-/// SQLite lets one connection write at a time; queueing for it here is fairer than colliding in the file.
+/// SQLite lets one connection write at a time; queueing for it here is fairer than colliding in the file. The ledger has its own,
+/// but takes its turn with the rest.
 #[derive(Clone)]
 pub(crate) struct SqlitePools {
     pub writer: SqlitePool,
     pub readers: SqlitePool,
+    pub ledger: Scribe,
 }
 
 impl SqlitePools {
@@ -40,7 +45,8 @@ impl SqlitePools {
             .synchronous(SqliteSynchronous::Full)
             .busy_timeout(Duration::from_secs(5))
             .foreign_keys(true)
-            .pragma("cache_size", "-16000")
+            .pragma("cache_size", "-2000")
+            .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
             .disable_statement_logging();
         let opened = |error: sqlx::Error| {
             StoreError::Invalid(format!("the database `{}` cannot be opened: {error}", path.display()))
@@ -62,7 +68,10 @@ impl SqlitePools {
             .connect_with(options.pragma("query_only", "ON"))
             .await
             .map_err(opened)?;
-        Ok(Self { writer, readers })
+        let ledger = Scribe::start(path).await.map_err(|error| {
+            StoreError::Invalid(format!("the database `{}` cannot be opened: {error}", path.display()))
+        })?;
+        Ok(Self { writer, readers, ledger })
     }
 
     /// Made by whoever asks first; everybody gets the same.
@@ -86,6 +95,7 @@ impl SqlitePools {
     }
 
     pub async fn close(&self) {
+        self.ledger.close().await;
         self.readers.close().await;
         self.writer.close().await;
     }

@@ -27,7 +27,8 @@ use courier::Courier;
 pub struct WriterOptions {
     /// Records that may be on their way at once.
     pub capacity: usize,
-    /// How often what nobody waits for is written.
+    /// How often what nobody waits for is written. A commit costs as much as some fifty records, so it should have more than
+    /// that to write; what a crash may take with it is bounded by this, too.
     pub tick: Duration,
     pub spool_dir: PathBuf,
     /// Past this size, or this age, calls are refused.
@@ -41,7 +42,7 @@ impl WriterOptions {
     pub fn new(spool_dir: impl Into<PathBuf>) -> Self {
         Self {
             capacity: 65_536,
-            tick: Duration::from_millis(20),
+            tick: Duration::from_millis(50),
             spool_dir: spool_dir.into(),
             spool_bytes: 64 * 1024 * 1024,
             spool_seconds: 300,

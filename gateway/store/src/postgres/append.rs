@@ -48,7 +48,7 @@ pub(super) async fn lock_heads(connection: &mut PgConnection, chains: &mut Chain
     .fetch_all(connection)
     .await?;
     if rows.len() != chains.keys.len() {
-        return Err(Failure::Conflict(sqlx::Error::RowNotFound));
+        return Err(Failure::Conflict(sqlx::Error::RowNotFound.into()));
     }
     for row in rows {
         let place = usize::try_from(row.try_get::<i64, _>(0)? - 1).unwrap_or(usize::MAX);

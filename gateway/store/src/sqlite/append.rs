@@ -1,225 +1,234 @@
-//! The statements of one append in SQLite: few texts, each prepared once, many rows a statement.
+//! One append in SQLite. `BEGIN IMMEDIATE` is the lock on every head at once, and on tenants and tools as well: what is found
+//! inside it stays until the commit.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+use std::collections::hash_map::Entry;
 
 use gateway_core::outcome::AuditRow;
-use gateway_core::ports::Receipt;
+use gateway_core::ports::{Receipt, Record};
 use gateway_core::trace::{Head, Placed, TraceDraft, written_time};
-use gateway_core::{TenantId, ToolName, TraceId};
-use sqlx::sqlite::SqliteArguments;
-use sqlx::{Arguments, AssertSqlSafe, Row, SqliteConnection};
+use gateway_core::{TenantId, TraceId};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 use uuid::Uuid;
 
-use crate::batch::{Chains, KnownTools, SEEN, registered, row_id};
-use crate::failure::Failure;
+use super::tool_ids::ToolIds;
+use crate::batch::{organization_key, registered, row_id};
+use crate::failure::{Failure, Refused};
 
-pub(super) async fn read_heads(connection: &mut SqliteConnection, chains: &mut Chains<'_>) -> Result<(), Failure> {
-    let wanted = serde_json::to_string(&chains.keys).map_err(|error| Failure::Away(error.into()))?;
-    let rows = sqlx::query(
-        "SELECT wanted.key, seq, event_hash FROM json_each(?1) AS wanted
-         CROSS JOIN chain_heads ON organization_key = wanted.value ->> 0 AND agent_id = wanted.value ->> 1",
-    )
-    .bind(wanted)
-    .fetch_all(connection)
-    .await?;
-    for row in rows {
-        let place = usize::try_from(row.try_get::<i64, _>(0)?).unwrap_or(usize::MAX);
-        chains.set(place, Head { seq: row.try_get(1)?, event_hash: row.try_get(2)? });
-    }
-    Ok(())
+/// The ledger's connection and what it remembers from batch to batch.
+pub(super) struct Book {
+    connection: Connection,
+    tools: ToolIds,
 }
 
-pub(super) async fn stored(
-    connection: &mut SqliteConnection,
-    traces: &[&TraceDraft],
-) -> Result<HashMap<TraceId, Receipt>, Failure> {
-    let ids: Vec<_> = traces.iter().map(|draft| draft.trace_id.as_str()).collect();
-    let ids = serde_json::to_string(&ids).map_err(|error| Failure::Away(error.into()))?;
-    let rows = sqlx::query(
-        "SELECT trace_id, seq, previous_hash, event_hash FROM json_each(?1) CROSS JOIN agent_traces ON trace_id = value",
-    )
-    .bind(ids)
-    .fetch_all(connection)
-    .await?;
-    let mut receipts = HashMap::with_capacity(rows.len());
-    for row in rows {
-        let trace_id = TraceId::from_stored(row.try_get::<&str, _>(0)?);
-        let receipt = Receipt {
-            trace_id: trace_id.clone(),
-            seq: row.try_get(1)?,
-            previous_hash: row.try_get(2)?,
-            event_hash: row.try_get(3)?,
-        };
-        receipts.insert(trace_id, receipt);
+impl Book {
+    pub fn new(connection: Connection) -> Self {
+        connection.set_prepared_statement_cache_capacity(32);
+        Self { connection, tools: ToolIds::default() }
     }
+
+    /// Receipts for the traces at the places that are `awaited`, which ascend.
+    pub fn append(&mut self, records: &[Record], awaited: &[usize]) -> Result<Vec<(usize, Receipt)>, Failure> {
+        // Trace ids are fresh almost always: asking whether one is stored already is left for when one turns out to be.
+        match self.transaction(records, awaited, false) {
+            Err(Failure::Conflict(_)) => self.transaction(records, awaited, true),
+            other => other,
+        }
+    }
+
+    fn transaction(
+        &mut self,
+        records: &[Record],
+        awaited: &[usize],
+        may_repeat: bool,
+    ) -> Result<Vec<(usize, Receipt)>, Failure> {
+        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        let written = write(&self.connection, &mut self.tools, records, awaited, may_repeat).and_then(|receipts| {
+            self.connection.prepare_cached("COMMIT")?.execute([])?;
+            Ok(receipts)
+        });
+        if written.is_err() && !self.connection.is_autocommit() {
+            self.connection.execute_batch("ROLLBACK")?;
+        }
+        written
+    }
+}
+
+fn write(
+    connection: &Connection,
+    tools: &mut ToolIds,
+    records: &[Record],
+    awaited: &[usize],
+    may_repeat: bool,
+) -> Result<Vec<(usize, Receipt)>, Failure> {
+    tools.begin();
+    let mut tenants = Tenants { find: connection.prepare_cached(FIND_TENANT)?, met: Vec::new() };
+    let mut chains = Chains { find: connection.prepare_cached(FIND_HEAD)?, met: HashMap::new() };
+    let mut traces = connection.prepare_cached(INSERT_TRACE)?;
+    let mut rows = connection.prepare_cached(INSERT_ROW)?;
+    let mut receipts = Vec::with_capacity(awaited.len());
+    let mut awaited = awaited.iter().peekable();
+    for (place, record) in records.iter().enumerate() {
+        match record {
+            Record::Trace(draft) => {
+                let awaited = awaited.next_if_eq(&&place).is_some();
+                let stored = if may_repeat { stored(connection, &draft.trace_id)? } else { None };
+                if let Some(receipt) = stored {
+                    receipts.extend(awaited.then_some((place, receipt)));
+                    continue;
+                }
+                let tenant = tenants.text(draft.tenant)?;
+                let placed = chains.head(draft, tenant)?.place(draft)?;
+                insert_trace(&mut traces, tenant, draft, &placed)?;
+                receipts.extend(awaited.then(|| (place, receipt(draft, placed))));
+            }
+            Record::Row(row) => {
+                let tenant = tenants.text(row.tenant)?;
+                let tool = registered(row).map(|(tenant, tool)| tools.id(connection, tenant, tool)).transpose()?;
+                insert_row(&mut rows, tenant, row, tool)?;
+            }
+        }
+    }
+    chains.store(connection)?;
     Ok(receipts)
 }
 
-/// An operator's row of any version serves; only without one is a bare row made.
-pub(super) async fn register(
-    connection: &mut SqliteConnection,
-    tenant: TenantId,
-    tool: &ToolName,
-) -> Result<Uuid, Failure> {
-    sqlx::query(
-        "INSERT INTO tool_registry (id, tenant_id, name, version, schema) SELECT ?1, ?2, ?3, ?4, '{}'
-         WHERE NOT EXISTS (SELECT 1 FROM tool_registry WHERE tenant_id = ?2 AND name = ?3)",
-    )
-    .bind(Uuid::now_v7().to_string())
-    .bind(tenant.0.to_string())
-    .bind(tool.as_str())
-    .bind(SEEN)
-    .execute(&mut *connection)
-    .await?;
-    let id: String = sqlx::query_scalar(
-        "SELECT id FROM tool_registry WHERE tenant_id = ?1 AND name = ?2 ORDER BY is_recommended DESC, version = ?3 DESC, created_at LIMIT 1",
-    )
-    .bind(tenant.0.to_string())
-    .bind(tool.as_str())
-    .bind(SEEN)
-    .fetch_one(connection)
-    .await?;
-    Uuid::try_parse(&id).map_err(|error| Failure::Away(error.into()))
+fn receipt(draft: &TraceDraft, placed: Placed) -> Receipt {
+    Receipt {
+        trace_id: draft.trace_id.clone(),
+        seq: placed.seq,
+        previous_hash: placed.previous_hash,
+        event_hash: placed.event_hash,
+    }
 }
 
-/// Everything an append writes, as a rule in one go: each question to SQLite's thread costs two switches of threads, which
-/// for a small batch is more than the work itself.
-pub(super) async fn write(
-    connection: &mut SqliteConnection,
-    traces: Vec<(&TraceDraft, Placed)>,
-    chains: &Chains<'_>,
-    rows: &[&AuditRow],
-    tools: &KnownTools<'_>,
-) -> Result<(), Failure> {
-    let moved = !traces.is_empty();
-    let (mut traces, mut rows) = (traces.into_iter(), rows.iter());
-    while traces.len() > 0 || rows.len() > 0 {
-        let last = traces.len() <= MOST && rows.len() <= MOST;
-        let (some, others) = (size(traces.len()), size(rows.len()));
-        let mut arguments = SqliteArguments::default();
-        arguments.reserve((some + 1) * TRACE_COLUMNS + others * ROW_COLUMNS, 0);
-        let taken = traces.len().min(some);
-        for (draft, placed) in traces.by_ref().take(taken) {
-            bind_trace(&mut arguments, draft, placed).map_err(sqlx::Error::Encode)?;
-        }
-        for _ in 0..(some - taken) * TRACE_COLUMNS {
-            arguments.add(None::<i64>).map_err(sqlx::Error::Encode)?;
-        }
-        if moved && last {
-            arguments.add(heads(chains)?).map_err(sqlx::Error::Encode)?;
-        }
-        // What is missing behind the last argument is null by itself.
-        for row in rows.by_ref().take(others) {
-            let tool = registered(row).and_then(|key| tools.get(&key));
-            bind_row(&mut arguments, row, tool).map_err(sqlx::Error::Encode)?;
-        }
-        let text = statement(some, moved && last, others);
-        sqlx::query_with(AssertSqlSafe(text), arguments).execute(&mut *connection).await?;
+fn stored(connection: &Connection, trace: &TraceId) -> Result<Option<Receipt>, Failure> {
+    let mut find =
+        connection.prepare_cached("SELECT seq, previous_hash, event_hash FROM agent_traces WHERE trace_id = ?1")?;
+    let found = find.query_row([trace.as_str()], |row| {
+        Ok(Receipt { trace_id: trace.clone(), seq: row.get(0)?, previous_hash: row.get(1)?, event_hash: row.get(2)? })
+    });
+    Ok(found.optional()?)
+}
+
+const FIND_TENANT: &str = "SELECT 1 FROM tenants JOIN organizations USING (id) WHERE id = ?1";
+
+/// The tenants of a batch, as the columns have them. What a foreign key would ask for every row is asked once for each.
+struct Tenants<'a> {
+    find: CachedStatement<'a>,
+    met: Vec<(TenantId, String)>,
+}
+
+impl Tenants<'_> {
+    fn text(&mut self, tenant: Option<TenantId>) -> Result<Option<&str>, Failure> {
+        let Some(tenant) = tenant else {
+            return Ok(None);
+        };
+        // Few at a time, and as a rule the one that was met last.
+        let place = match self.met.iter().rposition(|(met, _)| *met == tenant) {
+            Some(place) => place,
+            None => {
+                let text = organization_key(Some(tenant));
+                if !self.find.exists([&text])? {
+                    return Err(Refused(format!("there is no tenant `{text}`").into()).into());
+                }
+                self.met.push((tenant, text));
+                self.met.len() - 1
+            }
+        };
+        Ok(self.met.get(place).map(|(_, text)| text.as_str()))
     }
+}
+
+const FIND_HEAD: &str = "SELECT seq, event_hash FROM chain_heads WHERE organization_key = ?1 AND agent_id = ?2";
+
+/// The ends of the chains of a batch, read when first met.
+struct Chains<'a, 'r> {
+    find: CachedStatement<'a>,
+    met: HashMap<(Option<TenantId>, &'r str), Head>,
+}
+
+impl<'r> Chains<'_, 'r> {
+    fn head(&mut self, draft: &'r TraceDraft, tenant: Option<&str>) -> Result<&mut Head, Failure> {
+        let agent = draft.agent.as_str();
+        match self.met.entry((draft.tenant, agent)) {
+            Entry::Occupied(met) => Ok(met.into_mut()),
+            Entry::Vacant(place) => {
+                let found = self.find.query_row([tenant.unwrap_or_default(), agent], |row| {
+                    Ok(Head { seq: row.get(0)?, event_hash: row.get(1)? })
+                });
+                Ok(place.insert(found.optional()?.unwrap_or_default()))
+            }
+        }
+    }
+
+    fn store(self, connection: &Connection) -> Result<(), Failure> {
+        let mut store = connection.prepare_cached(
+            "INSERT INTO chain_heads (organization_key, agent_id, seq, event_hash) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT DO UPDATE SET seq = excluded.seq, event_hash = excluded.event_hash",
+        )?;
+        for ((tenant, agent), head) in self.met {
+            store.execute(params![organization_key(tenant), agent, head.seq, head.event_hash])?;
+        }
+        Ok(())
+    }
+}
+
+const INSERT_TRACE: &str = "INSERT INTO agent_traces (id, organization_id, trace_id, agent_id, event_type, decision_type, \
+     risk_level, reversibility, classification_code, description, reasoning, \"authorization\", context, previous_hash, \
+     event_hash, created_at, seq) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
+
+fn insert_trace(
+    insert: &mut CachedStatement<'_>,
+    tenant: Option<&str>,
+    draft: &TraceDraft,
+    placed: &Placed,
+) -> Result<(), Failure> {
+    let part = draft.classification;
+    insert.execute(params![
+        &*row_id(&draft.trace_id).hyphenated().encode_lower(&mut Uuid::encode_buffer()),
+        tenant,
+        draft.trace_id.as_str(),
+        draft.agent.as_str(),
+        draft.event_type.as_str(),
+        part.map(|part| part.decision_type.as_str()),
+        part.map(|part| part.risk.as_str()),
+        part.map(|part| part.reversibility.as_str()),
+        placed.code,
+        draft.description,
+        draft.reasoning,
+        draft.authorization.as_column(),
+        draft.context.as_column(),
+        placed.previous_hash,
+        placed.event_hash,
+        placed.timestamp,
+        placed.seq,
+    ])?;
     Ok(())
 }
 
-/// Sizes of statements: few, so that each is prepared once. A smaller batch leaves the rest of its statement null.
-const SIZES: [usize; 6] = [0, 1, 4, 16, 64, MOST];
-const MOST: usize = 256;
+/// A replayed row is the row that is there.
+const INSERT_ROW: &str = "INSERT INTO audit_logs (tenant_id, agent_id, tool_id, input_payload, output_payload, \
+     risk_classification, execution_time_ms, status_code, timestamp, trace_id) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (trace_id) DO NOTHING";
 
-fn size(rows: usize) -> usize {
-    SIZES.into_iter().find(|size| *size >= rows).unwrap_or(MOST)
-}
-
-type Texts = HashMap<(usize, bool, usize), Arc<str>>;
-
-fn statement(traces: usize, moves: bool, rows: usize) -> Arc<str> {
-    static TEXTS: LazyLock<Texts> = LazyLock::new(|| {
-        let mut texts = HashMap::new();
-        for (traces, rows) in SIZES.into_iter().flat_map(|traces| SIZES.map(|rows| (traces, rows))) {
-            for moves in [false, true] {
-                texts.insert((traces, moves, rows), statement_text(traces, moves, rows).into());
-            }
-        }
-        texts
-    });
-    TEXTS.get(&(traces, moves, rows)).cloned().unwrap_or_else(|| statement_text(traces, moves, rows).into())
-}
-
-const TRACE_COLUMNS: usize = 17;
-const ROW_COLUMNS: usize = 10;
-
-fn statement_text(traces: usize, moves: bool, rows: usize) -> String {
-    let values = |columns: usize, rows: usize| {
-        let row = format!("({})", vec!["?"; columns].join(","));
-        vec![row; rows].join(",")
-    };
-    let mut text = String::new();
-    if traces > 0 {
-        text += "INSERT INTO agent_traces (id, organization_id, trace_id, agent_id, event_type, decision_type, risk_level, \
-                 reversibility, classification_code, description, reasoning, \"authorization\", context, previous_hash, \
-                 event_hash, created_at, seq) SELECT * FROM (VALUES ";
-        text += &values(TRACE_COLUMNS, traces);
-        text += ") WHERE column1 IS NOT NULL;";
-    }
-    if moves {
-        text += "INSERT INTO chain_heads (organization_key, agent_id, seq, event_hash) \
-                 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?) WHERE true \
-                 ON CONFLICT DO UPDATE SET seq = excluded.seq, event_hash = excluded.event_hash;";
-    }
-    if rows > 0 {
-        // A replayed row is the row that is there.
-        text += "INSERT INTO audit_logs (tenant_id, agent_id, tool_id, input_payload, output_payload, risk_classification, \
-                 execution_time_ms, status_code, timestamp, trace_id) SELECT * FROM (VALUES ";
-        text += &values(ROW_COLUMNS, rows);
-        text += ") WHERE column10 IS NOT NULL ON CONFLICT (trace_id) DO NOTHING;";
-    }
-    text
-}
-
-/// The heads as they are now, for one argument.
-fn heads(chains: &Chains<'_>) -> Result<String, Failure> {
-    let moved: Vec<_> = (chains.keys.iter().zip(&chains.heads))
-        .map(|((key, agent), head)| (key, agent, head.seq, &head.event_hash))
-        .collect();
-    serde_json::to_string(&moved).map_err(|error| Failure::Away(error.into()))
-}
-
-fn bind_trace(
-    arguments: &mut SqliteArguments,
-    draft: &TraceDraft,
-    placed: Placed,
-) -> Result<(), sqlx::error::BoxDynError> {
-    let part = draft.classification;
-    arguments.add(row_id(&draft.trace_id).to_string())?;
-    arguments.add(draft.tenant.map(|tenant| tenant.0.to_string()))?;
-    arguments.add(draft.trace_id.as_str())?;
-    arguments.add(draft.agent.as_str())?;
-    arguments.add(draft.event_type.as_str())?;
-    arguments.add(part.map(|part| part.decision_type.as_str()))?;
-    arguments.add(part.map(|part| part.risk.as_str()))?;
-    arguments.add(part.map(|part| part.reversibility.as_str()))?;
-    arguments.add(placed.code)?;
-    arguments.add(draft.description.as_deref())?;
-    arguments.add(draft.reasoning.as_deref())?;
-    arguments.add(draft.authorization.as_column().map(str::to_owned))?;
-    arguments.add(draft.context.as_column().map(str::to_owned))?;
-    arguments.add(placed.previous_hash)?;
-    arguments.add(placed.event_hash)?;
-    arguments.add(placed.timestamp)?;
-    arguments.add(placed.seq)
-}
-
-fn bind_row(
-    arguments: &mut SqliteArguments,
+fn insert_row(
+    insert: &mut CachedStatement<'_>,
+    tenant: Option<&str>,
     row: &AuditRow,
-    tool: Option<&Uuid>,
-) -> Result<(), sqlx::error::BoxDynError> {
-    arguments.add(row.tenant.map(|tenant| tenant.0.to_string()))?;
-    arguments.add(row.agent.as_str())?;
-    arguments.add(tool.map(Uuid::to_string))?;
-    arguments.add(row.input.as_ref().map(|input| input.as_str()))?;
-    arguments.add(row.output.as_ref().map(|output| output.as_str()))?;
-    arguments.add(row.risk_classification())?;
-    arguments.add(row.execution_time_ms)?;
-    arguments.add(row.status.as_str())?;
-    arguments.add(written_time(row.timestamp))?;
-    arguments.add(row.trace_id.as_str())
+    tool: Option<&str>,
+) -> Result<(), Failure> {
+    insert.execute(params![
+        tenant,
+        row.agent.as_str(),
+        tool,
+        row.input.as_ref().map(|input| input.as_str()),
+        row.output.as_ref().map(|output| output.as_str()),
+        row.risk_classification(),
+        row.execution_time_ms,
+        row.status.as_str(),
+        written_time(row.timestamp),
+        row.trace_id.as_str(),
+    ])?;
+    Ok(())
 }

@@ -1,4 +1,6 @@
-//! The chains in SQLite. `BEGIN IMMEDIATE` is the lock on every head at once.
+//! The chains in SQLite: appended to by a thread of their own, read through the pool.
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use gateway_core::ports::{Ledger, LedgerError, Receipt, Record};
@@ -8,56 +10,38 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use super::SqlitePools;
-use super::append::{read_heads, register, stored, write};
-use crate::batch::{Batch, Chains, ToolIds, organization_key};
+use crate::batch::organization_key;
 use crate::failure::{Failure, unreadable};
 
 pub(crate) struct SqliteLedger {
     pools: SqlitePools,
-    tools: ToolIds,
 }
 
 impl SqliteLedger {
     pub fn new(pools: SqlitePools) -> Self {
-        Self { pools, tools: ToolIds::default() }
-    }
-
-    async fn append(&self, batch: &Batch<'_>, may_repeat: bool) -> Result<Vec<Receipt>, Failure> {
-        let mut transaction = self.pools.writer.begin_with("BEGIN IMMEDIATE").await?;
-        let mut chains = Chains::of(&batch.traces);
-        read_heads(&mut transaction, &mut chains).await?;
-        let stored = match may_repeat {
-            true => Some(stored(&mut transaction, &batch.traces).await?),
-            false => None,
-        };
-        let linked = chains.link(&batch.traces, stored)?;
-        let (mut ids, unknown) = self.tools.sort(batch);
-        let mut learnt = Vec::new();
-        for (tenant, tool) in unknown {
-            let id = register(&mut transaction, tenant, tool).await?;
-            ids.insert((tenant, tool), id);
-            learnt.push(((tenant, tool), id));
-        }
-        write(&mut transaction, linked.new, &chains, &batch.rows, &ids).await?;
-        transaction.commit().await?;
-        self.tools.learn(learnt);
-        Ok(linked.receipts)
+        Self { pools }
     }
 }
 
 #[async_trait]
 impl Ledger for SqliteLedger {
     async fn append_batch(&self, records: &[Record]) -> Result<Vec<Receipt>, LedgerError> {
-        let batch = Batch::of(records);
-        // Trace ids are fresh almost always: asking whether one is stored already is left for when one turns out to be.
-        let receipts = match self.append(&batch, false).await {
-            Err(Failure::Conflict(_)) => {
-                self.tools.forget();
-                self.append(&batch, true).await
-            }
-            other => other,
-        };
-        Ok(receipts?)
+        let traces = records.iter().enumerate().filter(|(_, record)| matches!(record, Record::Trace(_)));
+        let awaited = traces.map(|(place, _)| place).collect();
+        let receipts = self.append_shared(&Arc::new(records.to_vec()), awaited).await?;
+        Ok(receipts.into_iter().map(|(_, receipt)| receipt).collect())
+    }
+
+    async fn append_shared(
+        &self,
+        records: &Arc<Vec<Record>>,
+        awaited: Vec<usize>,
+    ) -> Result<Vec<(usize, Receipt)>, LedgerError> {
+        // Not used, only held: while it is, nobody else writes, and nobody else's turn comes late.
+        let turn = self.pools.writer.acquire().await.map_err(Failure::from)?;
+        let appended = self.pools.ledger.append(Arc::clone(records), awaited).await;
+        drop(turn);
+        Ok(appended?)
     }
 
     async fn head(&self, tenant: Option<TenantId>, agent: &AgentId) -> Result<Head, LedgerError> {

@@ -11,12 +11,14 @@ use std::time::{Duration, Instant};
 use gateway_core::ports::{Ledger, LedgerError, Record};
 
 use super::shipment::{Attempt, Cargo, Landed, Shipment, finished};
-use super::sift::{Placed, append_sifted};
+use super::sift::{Sifted, append_sifted};
 use super::{Entry, Refusing, Shared, WriterOptions};
 use crate::spool::Spool;
 
 /// Records per transaction: enough to share the cost of a commit, few enough to keep it short.
-const BATCH: usize = 512;
+const BATCH: usize = 1024;
+/// Room for entries that is kept between batches; what a backlog needed beyond that is given back when it is gone.
+const KEPT: usize = 4 * BATCH;
 /// An append that has not come back after this is given up.
 const GIVE_UP: Duration = Duration::from_secs(30);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -29,6 +31,8 @@ pub(super) struct Courier {
     /// Absent only while a blocking thread works on it.
     spool: Option<Spool>,
     pending: VecDeque<Entry>,
+    /// The last batch's, emptied: memory that is asked for anew each time is also cleared each time.
+    spare: Vec<Record>,
     /// When the oldest pending entry was met.
     waiting_since: Instant,
     attempt: Option<Attempt>,
@@ -47,6 +51,7 @@ impl Courier {
             options,
             spool: Some(spool),
             pending: VecDeque::new(),
+            spare: Vec::new(),
             waiting_since: Instant::now(),
             attempt: None,
             store_up: true,
@@ -87,6 +92,7 @@ impl Courier {
             self.waiting_since = Instant::now();
         }
         self.pending.extend(queue.entries.drain(..));
+        queue.entries.shrink_to(KEPT);
     }
 
     /// What came back from the store.
@@ -95,18 +101,19 @@ impl Courier {
             return;
         };
         match (attempt.cargo, landed) {
-            (Cargo::Fresh(shipment), Ok(placed)) => {
+            (Cargo::Fresh(shipment), Ok(sifted)) => {
                 self.store_answers();
-                self.set_aside_refused(&shipment.records, &placed);
+                self.set_aside_refused(&shipment.records, &sifted);
                 self.shared.give_back(shipment.records.len());
-                shipment.stored(placed);
+                self.spare = shipment.stored(sifted);
+                self.pending.shrink_to(KEPT);
             }
             (Cargo::Fresh(shipment), Err(error)) => {
                 self.store_failed(&error);
                 self.spool(shipment).await;
             }
-            (Cargo::Spooled { records, end }, Ok(placed)) => {
-                self.replayed(&records, &placed, end).await;
+            (Cargo::Spooled { records, end }, Ok(sifted)) => {
+                self.replayed(&records, &sifted, end).await;
             }
             (Cargo::Overtaken, Ok(_)) => self.retry_at = Instant::now(),
             (Cargo::Spooled { .. } | Cargo::Overtaken, Err(error)) => self.store_failed(&error),
@@ -158,25 +165,25 @@ impl Courier {
             match self.on_spool(|spool| spool.next(BATCH)).await {
                 Ok(piece) => {
                     let records = Arc::new(piece.records);
-                    self.send(Arc::clone(&records), |_| Cargo::Spooled { records, end: piece.end });
+                    self.send(Arc::clone(&records), Vec::new(), Cargo::Spooled { records, end: piece.end });
                 }
                 Err(error) => self.spool_failed(&error),
             }
         } else if !self.pending.is_empty() {
             let shipment = self.load(BATCH);
-            self.send(Arc::clone(&shipment.records), |_| Cargo::Fresh(shipment));
+            self.send(Arc::clone(&shipment.records), shipment.awaited(), Cargo::Fresh(shipment));
         }
     }
 
-    fn send(&mut self, records: Arc<Vec<Record>>, cargo: impl FnOnce(()) -> Cargo) {
+    fn send(&mut self, records: Arc<Vec<Record>>, awaited: Vec<usize>, cargo: Cargo) {
         let ledger = Arc::clone(&self.ledger);
-        let task = tokio::spawn(async move { append_sifted(ledger.as_ref(), &records).await });
-        self.attempt = Some(Attempt { task, began: Instant::now(), cargo: cargo(()) });
+        let task = tokio::spawn(async move { append_sifted(ledger.as_ref(), &records, awaited).await });
+        self.attempt = Some(Attempt { task, began: Instant::now(), cargo });
     }
 
     fn load(&mut self, most: usize) -> Shipment {
         self.waiting_since = Instant::now();
-        Shipment::load(&mut self.pending, most)
+        Shipment::load(&mut self.pending, most, std::mem::take(&mut self.spare))
     }
 
     async fn spool(&mut self, shipment: Shipment) {
@@ -196,9 +203,9 @@ impl Courier {
         kept.into_iter().rev().for_each(|entry| self.pending.push_front(entry));
     }
 
-    async fn replayed(&mut self, records: &[Record], placed: &[Placed], end: u64) {
+    async fn replayed(&mut self, records: &[Record], sifted: &Sifted, end: u64) {
         self.store_answers();
-        self.set_aside_refused(records, placed);
+        self.set_aside_refused(records, sifted);
         match self.on_spool(move |spool| spool.advance(end)).await {
             Ok(()) => self.spool_broken = false,
             Err(error) => self.spool_failed(&error),
@@ -206,9 +213,9 @@ impl Courier {
     }
 
     /// Kept for people before anybody is answered.
-    fn set_aside_refused(&self, records: &[Record], placed: &[Placed]) {
-        for (record, placed) in records.iter().zip(placed) {
-            let Placed::Refused(error) = placed else {
+    fn set_aside_refused(&self, records: &[Record], sifted: &Sifted) {
+        for (place, error) in &sifted.refused {
+            let Some(record) = records.get(*place) else {
                 continue;
             };
             let trace = match record {

@@ -8,10 +8,10 @@ use gateway_core::ports::{LedgerError, Record};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::sift::Placed;
+use super::sift::Sifted;
 use super::{Answer, Entry, Refusing};
 
-pub(super) type Landed = Result<Vec<Placed>, LedgerError>;
+pub(super) type Landed = Result<Sifted, LedgerError>;
 
 /// An append under way.
 pub(super) struct Attempt {
@@ -46,10 +46,11 @@ pub(super) struct Shipment {
 }
 
 impl Shipment {
-    /// Takes the oldest entries.
-    pub fn load(pending: &mut VecDeque<Entry>, most: usize) -> Self {
+    /// Takes the oldest entries. `records` is empty and only lends its memory.
+    pub fn load(pending: &mut VecDeque<Entry>, most: usize, mut records: Vec<Record>) -> Self {
         let count = most.min(pending.len());
-        let (mut records, mut waiters, mut marks) = (Vec::with_capacity(count), Vec::new(), Vec::new());
+        records.reserve(count);
+        let (mut waiters, mut marks) = (Vec::new(), Vec::new());
         for Entry { record, waiter } in pending.drain(..count) {
             match record {
                 Some(record) => {
@@ -62,18 +63,27 @@ impl Shipment {
         Self { records: Arc::new(records), waiters, marks }
     }
 
-    /// In the store, each as it says.
-    pub fn stored(self, placed: Vec<Placed>) {
-        let mut waiters = self.waiters.into_iter().peekable();
-        for (place, placed) in placed.into_iter().enumerate() {
-            if let Some((_, waiter)) = waiters.next_if(|(waiting, _)| *waiting == place) {
-                let _ = waiter.send(match placed {
-                    Placed::Stored(receipt) => Ok(receipt),
-                    Placed::Refused(error) => Err(error),
-                });
-            }
+    /// Whose receipts somebody waits for.
+    pub fn awaited(&self) -> Vec<usize> {
+        self.waiters.iter().map(|(place, _)| *place).collect()
+    }
+
+    /// In the store, but for what was refused. Gives back the memory, empty, unless the store still holds it.
+    pub fn stored(self, sifted: Sifted) -> Vec<Record> {
+        let (mut receipts, mut refused) =
+            (sifted.receipts.into_iter().peekable(), sifted.refused.into_iter().peekable());
+        for (place, waiter) in self.waiters {
+            while receipts.next_if(|(stored, _)| *stored < place).is_some() {}
+            while refused.next_if(|(refused, _)| *refused < place).is_some() {}
+            let _ = waiter.send(match refused.next_if(|(refused, _)| *refused == place) {
+                Some((_, error)) => Err(error),
+                None => Ok(receipts.next_if(|(stored, _)| *stored == place).map(|(_, receipt)| receipt)),
+            });
         }
         self.marks.into_iter().for_each(|mark| drop(mark.send(Ok(None))));
+        let mut records = Arc::into_inner(self.records).unwrap_or_default();
+        records.clear();
+        records
     }
 
     /// Durable on the second device: whoever waited may go on, without a receipt.

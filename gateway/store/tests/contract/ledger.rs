@@ -121,6 +121,60 @@ pub async fn a_replay_doubles_nothing(stage: &Stage) {
     }
 }
 
+/// Only the places that are asked for, also when they were stored before.
+pub async fn receipts_are_for_whoever_waits(stage: &Stage) {
+    let tenant = tenant(stage).await;
+    let ledger = stage.store.ledger();
+    let mut records = traces(tenant, "a-1", 1..=3);
+    records.insert(1, Record::Row(row(tenant, "a-1", 1, "notes/search")));
+    let records = Arc::new(records);
+    for round in ["fresh", "replayed"] {
+        let receipts = ledger.append_shared(&records, vec![2, 3]).await.unwrap();
+        let places: Vec<_> = receipts.iter().map(|(place, receipt)| (*place, receipt.seq)).collect();
+        assert_eq!(places, [(2, 2), (3, 3)], "{round}");
+        let ids: Vec<_> = receipts.iter().map(|(_, receipt)| receipt.trace_id.as_str().to_owned()).collect();
+        assert_eq!(ids, [format!("trc_{:032x}", 2), format!("trc_{:032x}", 3)], "{round}");
+        assert!(ledger.append_shared(&records, Vec::new()).await.unwrap().is_empty(), "{round}");
+    }
+    assert_eq!((stage.count("agent_traces").await, stage.count("audit_logs").await), (3, 1));
+}
+
+/// A ledger that is never idle leaves everybody else their turn.
+pub async fn others_have_their_turn(stage: &Stage) {
+    let tenant = tenant(stage).await;
+    let (ledger, tenants) = (stage.store.ledger(), stage.store.tenants());
+    let busy = tokio::spawn(async move {
+        for n in 0_u128.. {
+            let batch = traces(tenant, "a-1", n * 100 + 1..=n * 100 + 100);
+            ledger.append_batch(&batch).await.unwrap();
+        }
+    });
+    for n in 0..30 {
+        let added = tokio::time::timeout(Duration::from_secs(2), tenants.add_tenant(&format!("tenant {n}"))).await;
+        added.unwrap().unwrap();
+    }
+    busy.abort();
+    assert_eq!(stage.count("tenants").await, 31);
+}
+
+/// Nothing of a refused batch stays, not even the tool it would have registered, and what was remembered of it does no harm.
+pub async fn a_refused_batch_leaves_nothing(stage: &Stage) {
+    let tenant = tenant(stage).await;
+    let ledger = stage.store.ledger();
+    let gone = Some(TenantId(uuid::Uuid::from_u128(99)));
+    let good = Record::Row(row(tenant, "a-1", 1, "notes/search"));
+    for bad in [Record::Trace(draft(gone, "a-9", 2)), Record::Row(row(gone, "a-9", 2, "notes/search"))] {
+        let batch = [traces(tenant, "a-1", 1..=1), vec![good.clone(), bad]].concat();
+        assert!(ledger.append_batch(&batch).await.is_err());
+        for table in ["agent_traces", "audit_logs", "chain_heads", "tool_registry"] {
+            assert_eq!(stage.count(table).await, 0, "{table}");
+        }
+    }
+    ledger.append_batch(&[traces(tenant, "a-1", 1..=1), vec![good]].concat()).await.unwrap();
+    assert_eq!(stage.count("audit_logs JOIN tool_registry ON tool_registry.id = tool_id").await, 1);
+    assert!(verify_chain(ledger.as_ref(), tenant, &id("a-1"), None).await.unwrap().valid);
+}
+
 // acceptance 22, acceptance 18: fifty callers wait, each gets its own place in one chain.
 pub async fn fifty_at_once_make_one_chain(stage: &Stage) {
     let tenant = tenant(stage).await;

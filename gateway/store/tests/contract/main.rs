@@ -50,7 +50,8 @@ contract! {
     ledger:
         what_is_read_is_what_was_hashed, the_known_vector_is_stored_as_known, chains_are_apart,
         a_replay_doubles_nothing, fifty_at_once_make_one_chain, two_nodes_never_fork_a_chain,
-        rows_name_their_tool, one_bad_record_does_not_stop_the_others, payloads_no_database_holds_are_left_out,;
+        rows_name_their_tool, one_bad_record_does_not_stop_the_others, payloads_no_database_holds_are_left_out,
+        receipts_are_for_whoever_waits, a_refused_batch_leaves_nothing, others_have_their_turn,;
     tampering:
         changing_a_nested_value_shows, changing_any_column_shows, deleting_the_third_of_five_shows_at_the_fourth,
         reordering_shows, a_cut_tail_and_a_false_head_show, an_empty_chain_is_whole_and_limits_are_kept,;
