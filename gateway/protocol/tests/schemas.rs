@@ -2,6 +2,7 @@
 //! not know: the schemas themselves allow unknown members, so here they are closed first.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+#[path = "schemas/corpus.rs"]
 mod corpus;
 
 use corpus::{LEGACY, MODERN};
