@@ -15,7 +15,7 @@ use crate::error::{Malformed, code};
 use crate::message::Message;
 use crate::revision::{Revision, meta};
 
-pub use param::{check_param, param_value};
+pub use param::{Mirrored, check_mirrored, check_param, derive_mirrored, mirrored, param_value};
 pub use value::{ValueError, decode_value, encode_value};
 
 pub const PROTOCOL_VERSION: &str = "mcp-protocol-version";
@@ -144,7 +144,7 @@ fn body_version(message: &Message) -> Option<&str> {
 }
 
 /// Whether a modern request's headers say what its body says. On a notification the headers may be absent, never wrong.
-/// `Mcp-Param-*` needs the tool's schema: see `check_param`.
+/// `Mcp-Param-*` needs the tool's definition: see `check_mirrored`.
 pub fn check_agreement(headers: &McpHeaders, message: &Message) -> Result<(), Malformed> {
     let agreed = match message {
         Message::Request(request) => {
@@ -185,6 +185,14 @@ fn check(headers: &McpHeaders, method: &str, message: &Message, required: bool) 
         None => {
             Err(mismatch(format!("header `Mcp-Name` is `{}` but the body has no `params.{source}`", shown(&header))))
         }
+    }
+}
+
+/// Whether a modern request describes itself as it must; for wires without headers, where nothing else is to be compared.
+pub fn check_meta(message: &Message) -> Result<(), Malformed> {
+    match message {
+        Message::Request(_) => check_required_meta(message.meta()).map_err(|refusal| refusal.answering(message.id())),
+        Message::Notification(_) | Message::Response(_) => Ok(()),
     }
 }
 

@@ -18,12 +18,43 @@ pub enum ReplyKind {
     /// `tool_error` is `result.isError`: the call reached the tool, and the tool failed.
     Result {
         tool_error: bool,
+        kind: ResultKind,
     },
     Error {
         code: i64,
     },
     Request,
     Notification,
+}
+
+/// What a modern result says of itself in `resultType`. The legacy era has no word for it: all its results are complete.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ResultKind {
+    #[default]
+    Complete,
+    /// The server asks something before it goes on.
+    InputRequired,
+    /// The result will be fetched later.
+    Task,
+    Other,
+}
+
+impl ResultKind {
+    fn named(written: &str) -> Self {
+        match written {
+            "complete" => Self::Complete,
+            "input_required" => Self::InputRequired,
+            "task" => Self::Task,
+            _ => Self::Other,
+        }
+    }
+
+    fn of(result: &Value) -> Self {
+        match result.get("resultType") {
+            None => Self::Complete,
+            Some(written) => written.as_str().map_or(Self::Other, Self::named),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,9 +103,10 @@ impl Reply {
             Message::Notification(_) => ReplyKind::Notification,
             Message::Response(response) => match &response.outcome {
                 Outcome::Error(error) => ReplyKind::Error { code: error.code },
-                Outcome::Result(result) => {
-                    ReplyKind::Result { tool_error: result.get("isError").and_then(Value::as_bool).unwrap_or(false) }
-                }
+                Outcome::Result(result) => ReplyKind::Result {
+                    tool_error: result.get("isError").and_then(Value::as_bool).unwrap_or(false),
+                    kind: ResultKind::of(result),
+                },
             },
         };
         Self {

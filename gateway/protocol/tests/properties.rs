@@ -15,6 +15,8 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         vec(any::<char>(), 0..8).prop_map(|chars| chars.into_iter().collect()),
         Just("isError".into()),
+        Just("resultType".into()),
+        Just("input_required".into()),
         Just("a".into())
     ]
 }

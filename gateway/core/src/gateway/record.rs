@@ -248,7 +248,7 @@ fn kept(words: &str) -> String {
 pub(crate) fn status_of(reply: &Reply) -> Status {
     match reply.kind() {
         ReplyKind::Error { .. } => Status::RpcError,
-        ReplyKind::Result { tool_error: true } => Status::ToolError,
+        ReplyKind::Result { tool_error: true, .. } => Status::ToolError,
         _ => Status::Ok,
     }
 }

@@ -1,11 +1,82 @@
 //! `Mcp-Param-*`: a tool's argument, mirrored because the tool's schema asks for it with `x-mcp-header`.
 //!
-//! Which argument has which header is in the schema, so the caller brings both; here they are compared and written.
+//! Which argument has which header is in the tool's definition, as its server lists it: `mirrored` reads it from there, and the
+//! others compare and write.
 
 use serde_json::Value;
 
-use super::{decode_value, encode_value, mismatch};
+use super::{McpHeaders, decode_value, encode_value, mismatch};
 use crate::error::Malformed;
+
+/// An argument that a tool wants to see in a header too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mirrored {
+    /// The way to it through nested objects, from `arguments` on.
+    pub argument: Vec<String>,
+    /// The part after `Mcp-Param-`.
+    pub suffix: String,
+}
+
+/// What a tool's definition wants mirrored. Only properties reached through `properties` alone count, of a type that has one
+/// spelling; what is no header name, or names a header a second time, is not enforced: clients must refuse such a tool.
+pub fn mirrored(definition: &Value) -> Vec<Mirrored> {
+    let mut found = Vec::new();
+    if let Some(schema) = definition.get("inputSchema") {
+        collect(schema, &mut Vec::new(), &mut found);
+    }
+    found
+}
+
+fn collect(schema: &Value, path: &mut Vec<String>, found: &mut Vec<Mirrored>) {
+    for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        path.push(name.clone());
+        if let Some(suffix) = property.get("x-mcp-header").and_then(Value::as_str)
+            && is_token(suffix)
+            && is_primitive(property)
+            && !found.iter().any(|other| other.suffix.eq_ignore_ascii_case(suffix))
+        {
+            found.push(Mirrored { argument: path.clone(), suffix: suffix.to_owned() });
+        }
+        collect(property, path, found);
+        path.pop();
+    }
+}
+
+fn is_token(text: &str) -> bool {
+    let is_token_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_token_byte)
+}
+
+/// The spec names strings, integers and booleans; its conformance suite also mirrors numbers.
+fn is_primitive(property: &Value) -> bool {
+    let primitive = |name: &Value| matches!(name.as_str(), Some("string" | "integer" | "number" | "boolean"));
+    match property.get("type") {
+        Some(Value::Array(types)) => types.iter().all(|name| primitive(name) || name == "null"),
+        Some(name) => primitive(name),
+        None => false,
+    }
+}
+
+/// Whether every mirrored argument and its header say the same. Headers that mirror nothing here are left to others.
+pub fn check_mirrored(headers: &McpHeaders, mirrored: &[Mirrored], arguments: Option<&Value>) -> Result<(), Malformed> {
+    mirrored.iter().try_for_each(|one| {
+        // What has no spelling has no header either; the tool will refuse it for its type.
+        let argument = one.value(arguments).filter(|argument| param_value(argument).is_some());
+        check_param(&one.suffix, headers.param(&one.suffix), argument)
+    })
+}
+
+/// The `Mcp-Param-*` headers of a call, from the arguments that are really sent.
+pub fn derive_mirrored(mirrored: &[Mirrored], arguments: Option<&Value>) -> Vec<(String, String)> {
+    let header = |one: &Mirrored| Some((format!("Mcp-Param-{}", one.suffix), param_value(one.value(arguments)?)?));
+    mirrored.iter().filter_map(header).collect()
+}
+
+impl Mirrored {
+    fn value<'a>(&self, arguments: Option<&'a Value>) -> Option<&'a Value> {
+        self.argument.iter().try_fold(arguments?, |inside, name| inside.get(name))
+    }
+}
 
 /// Whether `Mcp-Param-{suffix}` says what the argument says; null and absent arguments have no header.
 pub fn check_param(suffix: &str, header: Option<&str>, argument: Option<&Value>) -> Result<(), Malformed> {
@@ -86,5 +157,68 @@ mod tests {
         }
         assert!(check_param("Region", None, None).is_ok());
         assert!(check_param("Region", Some("x"), None).is_err());
+    }
+
+    fn tool() -> Value {
+        json!({ "name": "t", "inputSchema": { "type": "object", "properties": {
+            "region": { "type": "string", "x-mcp-header": "Region" },
+            "count": { "type": ["integer", "null"], "x-mcp-header": "Count" },
+            "where": { "type": "object", "properties": { "zone": { "type": "string", "x-mcp-header": "Zone" } } },
+            "again": { "type": "string", "x-mcp-header": "REGION" },
+            "spaced": { "type": "string", "x-mcp-header": "a b" },
+            "empty": { "type": "string", "x-mcp-header": "" },
+            "list": { "type": "array", "x-mcp-header": "List", "items": { "type": "string", "x-mcp-header": "Item" } },
+            "untyped": { "x-mcp-header": "Untyped" },
+            "odd": { "type": "string", "x-mcp-header": 1 },
+            "plain": { "type": "string" },
+        } } })
+    }
+
+    #[test]
+    fn a_definition_says_what_is_mirrored() {
+        let found: Vec<_> = mirrored(&tool()).into_iter().map(|one| (one.argument.join("."), one.suffix)).collect();
+        let expected = [("region", "Region"), ("count", "Count"), ("where.zone", "Zone")];
+        assert_eq!(found, expected.map(|(argument, suffix)| (argument.to_owned(), suffix.to_owned())));
+        for definition in
+            [json!(null), json!({}), json!({ "inputSchema": true }), json!({ "inputSchema": { "properties": [] } })]
+        {
+            assert_eq!(mirrored(&definition), [], "{definition}");
+        }
+    }
+
+    #[test]
+    fn every_mirrored_argument_is_compared() {
+        let mirrored = mirrored(&tool());
+        for (headers, arguments, agrees) in [
+            (vec![], json!({}), true),
+            (vec![], json!(null), true),
+            (vec![("Region", "eu")], json!({ "region": "eu" }), true),
+            (vec![("region", "eu"), ("zone", "z")], json!({ "region": "eu", "where": { "zone": "z" } }), true),
+            (vec![("region", "eu")], json!({ "region": "eu", "where": { "zone": "z" } }), false),
+            (vec![("region", "us")], json!({ "region": "eu" }), false),
+            (vec![("region", "=?base64?!?=")], json!({ "region": "eu" }), false),
+            (vec![("region", "eu")], json!({}), false),
+            (vec![("count", "3.0")], json!({ "count": 3 }), true),
+            (vec![], json!({ "count": null }), true),
+            (vec![], json!({ "region": ["eu"] }), true),
+            (vec![("region", "eu")], json!({ "region": ["eu"] }), false),
+            (vec![("unknown", "x")], json!({}), true),
+        ] {
+            let given: Vec<_> = headers.iter().map(|(name, value)| (format!("Mcp-Param-{name}"), *value)).collect();
+            let collected = McpHeaders::collect(given.iter().map(|(name, value)| (name.as_str(), value.as_bytes())));
+            assert_eq!(
+                check_mirrored(&collected, &mirrored, Some(&arguments)).is_ok(),
+                agrees,
+                "{headers:?} against {arguments}"
+            );
+            let own = derive_mirrored(&mirrored, Some(&arguments));
+            let collected = McpHeaders::collect(own.iter().map(|(name, value)| (name.as_str(), value.as_bytes())));
+            assert!(check_mirrored(&collected, &mirrored, Some(&arguments)).is_ok(), "our own agree: {own:?}");
+        }
+        assert_eq!(
+            derive_mirrored(&mirrored, Some(&json!({ "region": "Köln", "count": 3 }))),
+            [("Mcp-Param-Region".to_owned(), "=?base64?S8O2bG4=?=".to_owned()), ("Mcp-Param-Count".into(), "3".into())]
+        );
+        assert_eq!(derive_mirrored(&mirrored, None), []);
     }
 }

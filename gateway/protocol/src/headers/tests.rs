@@ -210,3 +210,12 @@ fn upstream_headers_come_from_what_is_sent() {
     let read_back = McpHeaders::collect(sent.iter().map(|(name, value)| (*name, value.as_bytes())));
     assert_eq!(check_agreement(&read_back, &call), Ok(()), "what we send we would accept");
 }
+
+#[test]
+fn without_headers_a_request_still_describes_itself() {
+    assert!(check_meta(&modern("tools/list", json!({}))).is_ok());
+    let refusal = check_meta(&request("tools/list", json!({}), None)).unwrap_err();
+    assert_eq!((refusal.code, refusal.id), (code::INVALID_PARAMS, Some(Id::from(1))));
+    assert!(check_meta(&Message::notification("notifications/cancelled", None)).is_ok());
+    assert!(check_meta(&Message::result(Id::from(1), json!({}))).is_ok());
+}

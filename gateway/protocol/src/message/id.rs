@@ -38,6 +38,15 @@ impl TryFrom<Value> for Id {
     }
 }
 
+impl From<&Id> for Value {
+    fn from(id: &Id) -> Self {
+        match id {
+            Id::Number(number) => Self::Number(number.clone()),
+            Id::Text(text) => Self::String(text.clone()),
+        }
+    }
+}
+
 impl From<i32> for Id {
     fn from(number: i32) -> Self {
         Self::Number(number.into())

@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::{Reply, ReplyKind};
+use super::{Reply, ReplyKind, ResultKind};
 use crate::error::{Malformed, code};
 use crate::json::{JsonError, Scan, Scanner, Under};
 use crate::message::{Id, InvalidId, Origin, check_member};
@@ -17,8 +17,14 @@ pub(super) struct Noted {
     method: Option<String>,
     version: bool,
     params: bool,
-    result: Option<bool>,
+    result: Option<NotedResult>,
     error: Option<i64>,
+}
+
+#[derive(Default, Clone, Copy)]
+struct NotedResult {
+    tool_error: bool,
+    kind: ResultKind,
 }
 
 #[derive(Default)]
@@ -63,7 +69,7 @@ impl Noted {
                 self.params = true;
                 scanner.value()?;
             }
-            "result" => self.result = Some(is_tool_error(scanner, first)?),
+            "result" => self.result = Some(NotedResult::read(scanner, first)?),
             "error" => self.error = Some(error_code(scanner, first)?),
             _ => {
                 scanner.value()?;
@@ -99,8 +105,8 @@ impl Noted {
                 GivenId::Absent => ReplyKind::Notification,
                 GivenId::Null => return Err(invalid(InvalidId.to_string())),
             },
-            (None, Some(tool_error), None) => match &self.id {
-                GivenId::Valid(_) => ReplyKind::Result { tool_error },
+            (None, Some(NotedResult { tool_error, kind }), None) => match &self.id {
+                GivenId::Valid(_) => ReplyKind::Result { tool_error, kind },
                 GivenId::Absent | GivenId::Null => {
                     return Err(invalid("a result must carry the id it answers"));
                 }
@@ -149,18 +155,26 @@ impl GivenId {
     }
 }
 
-fn is_tool_error(scanner: &mut Scanner<'_>, first: Option<u8>) -> Scan<bool> {
-    let mut tool_error = false;
-    if first != Some(b'{') {
-        return scanner.value().map(|()| false);
-    }
-    scanner.object(|scanner, key| {
-        if key == "isError" {
-            tool_error = scanner.peek() == Some(b't');
+impl NotedResult {
+    fn read(scanner: &mut Scanner<'_>, first: Option<u8>) -> Scan<Self> {
+        let mut noted = Self::default();
+        if first != Some(b'{') {
+            return scanner.value().map(|()| noted);
         }
-        scanner.value()
-    })?;
-    Ok(tool_error)
+        scanner.object(|scanner, key| {
+            match (key, scanner.peek()) {
+                ("isError", next) => noted.tool_error = next == Some(b't'),
+                ("resultType", Some(b'"')) => {
+                    noted.kind = ResultKind::named(&scanner.string()?);
+                    return Ok(());
+                }
+                ("resultType", _) => noted.kind = ResultKind::Other,
+                _ => {}
+            }
+            scanner.value()
+        })?;
+        Ok(noted)
+    }
 }
 
 fn error_code(scanner: &mut Scanner<'_>, first: Option<u8>) -> Result<i64, Stop> {

@@ -6,33 +6,42 @@ fn scan(text: &str) -> Result<Reply, Malformed> {
     Reply::scan(Bytes::copy_from_slice(text.as_bytes()), 128)
 }
 
+fn complete(tool_error: bool) -> ReplyKind {
+    ReplyKind::Result { tool_error, kind: ResultKind::Complete }
+}
+
+#[test]
+fn notes_what_a_result_says_of_itself() {
+    for (result, kind) in [
+        ("{}", ResultKind::Complete),
+        ("null", ResultKind::Complete),
+        ("[1]", ResultKind::Complete),
+        (r#"{"resultType":"complete"}"#, ResultKind::Complete),
+        (r#"{"resultType":"input_required","requestState":"s"}"#, ResultKind::InputRequired),
+        (r#"{"result\u0054ype" : "input\u005frequired"}"#, ResultKind::InputRequired),
+        (r#"{"resultType":"task"}"#, ResultKind::Task),
+        (r#"{"resultType":"vendor/x"}"#, ResultKind::Other),
+        (r#"{"resultType":null}"#, ResultKind::Other),
+        (r#"{"a":{"resultType":"task"}}"#, ResultKind::Complete),
+    ] {
+        let reply = scan(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#)).unwrap();
+        assert_eq!(reply.kind(), ReplyKind::Result { tool_error: false, kind }, "{result}");
+        assert_eq!(Reply::from_message(&reply.message().unwrap()).kind(), reply.kind(), "{result}");
+    }
+}
+
 #[test]
 fn notes_what_every_reply_is_asked() {
     use ReplyKind::{Error, Notification, Request, Result};
     for (text, kind, id, method) in [
-        (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, Result { tool_error: false }, Some(Id::from(1)), None),
-        (r#"{"result":{"isError":true},"id":1,"jsonrpc":"2.0"}"#, Result { tool_error: true }, Some(Id::from(1)), None),
-        (
-            r#"{"result":{"isErro\u0072" : true},"id":1,"jsonrpc":"2.0"}"#,
-            Result { tool_error: true },
-            Some(Id::from(1)),
-            None,
-        ),
-        (
-            r#"{"result":{"a":{"isError":true}},"id":1,"jsonrpc":"2.0"}"#,
-            Result { tool_error: false },
-            Some(Id::from(1)),
-            None,
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":"1","result":[{"isError":true}]}"#,
-            Result { tool_error: false },
-            Some(Id::from("1")),
-            None,
-        ),
+        (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, complete(false), Some(Id::from(1)), None),
+        (r#"{"result":{"isError":true},"id":1,"jsonrpc":"2.0"}"#, complete(true), Some(Id::from(1)), None),
+        (r#"{"result":{"isErro\u0072" : true},"id":1,"jsonrpc":"2.0"}"#, complete(true), Some(Id::from(1)), None),
+        (r#"{"result":{"a":{"isError":true}},"id":1,"jsonrpc":"2.0"}"#, complete(false), Some(Id::from(1)), None),
+        (r#"{"jsonrpc":"2.0","id":"1","result":[{"isError":true}]}"#, complete(false), Some(Id::from("1")), None),
         (
             r#"{"jsonrpc":"2.0","id":1,"result":{"n":1e999,"m":123456789012345678901234567890}}"#,
-            Result { tool_error: false },
+            complete(false),
             Some(Id::from(1)),
             None,
         ),
@@ -85,10 +94,7 @@ fn refuses_what_is_no_reply() {
 fn a_batch_is_taken_apart_without_copying() {
     let raw = Bytes::from_static(br#" [ {"jsonrpc":"2.0","method":"a"} , {"jsonrpc":"2.0","id":1,"result":{}} ] "#);
     let replies = Reply::scan_all(&raw, 128).unwrap();
-    assert_eq!(
-        replies.iter().map(Reply::kind).collect::<Vec<_>>(),
-        [ReplyKind::Notification, ReplyKind::Result { tool_error: false }]
-    );
+    assert_eq!(replies.iter().map(Reply::kind).collect::<Vec<_>>(), [ReplyKind::Notification, complete(false)]);
     assert_eq!(replies[1].raw(), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
     assert_eq!(replies[0].raw().as_ptr(), raw[3..].as_ptr());
     assert_eq!(Reply::scan_all(&replies[0].raw().clone(), 128).unwrap().len(), 1);
