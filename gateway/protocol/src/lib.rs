@@ -3,6 +3,7 @@
 //! Nothing here waits, opens a socket or asks the time. What comes from a client is read strictly (`message`), because the
 //! gateway judges exactly what it sends on; what comes from an upstream is checked in one pass and kept as it came (`reply`).
 
+pub mod era;
 pub mod error;
 pub mod headers;
 pub mod json;
