@@ -191,7 +191,8 @@ mod tests {
     }
 
     fn request(method: &str, params: Value) -> Message {
-        Message::request(7, method, params.as_object().cloned())
+        let Value::Object(params) = params else { panic!("params are an object") };
+        Message::request(7, method, Some(params))
     }
 
     fn session() -> Session {
