@@ -16,7 +16,7 @@ const LONGEST_TOKEN: usize = 8 * 1024;
 const LARGEST_HANDSHAKE: usize = 2 * 1024;
 
 /// What a session id says once opened. The client only ever sees it sealed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Session {
     /// The principal that initialised it; for anybody else it does not exist.
     binding: String,

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::revision::Revision;
 
 /// What a legacy client said of itself; small enough to be sealed into its session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Handshake {
     pub revision: Revision,
     pub capabilities: Map<String, Value>,
