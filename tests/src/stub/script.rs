@@ -144,7 +144,11 @@ impl Script {
                         Ok(Bytes::new())
                     }
                     Piece::Silence => std::future::pending().await,
-                    Piece::Break => Err(std::io::Error::other("the script breaks off here")),
+                    Piece::Break => {
+                        // What was said before is still being sent, and would be lost with the connection.
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                        Err(std::io::Error::other("the script breaks off here"))
+                    }
                 }
             }
         });
