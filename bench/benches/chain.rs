@@ -17,16 +17,11 @@ use serde_json::json;
 
 fn exchange(name: &ToolName, tool: &Arc<ClassifiedTool>) -> Exchange {
     let params = json!({ "name": name.tool(), "arguments": { "query": "teapots", "limit": 10 } });
-    Exchange {
-        trace_id: TraceId::from_uuid(uuid::Uuid::nil()),
-        principal: Arc::new(Principal { kind: PrincipalKind::Agent, ..Principal::anonymous() }),
-        route: Route::All,
-        revision: None,
-        session: None,
-        ask: Ask::Message(Message::request(1, "tools/call", params.as_object().cloned())),
-        subject: Subject::Tool(ToolSubject { name: name.clone(), classified: Some(Arc::clone(tool)), observed: false }),
-        carried: Vec::new(),
-    }
+    let principal = Arc::new(Principal { kind: PrincipalKind::Agent, ..Principal::anonymous() });
+    let ask = Ask::Message(Message::request(1, "tools/call", params.as_object().cloned()));
+    let subject =
+        Subject::Tool(ToolSubject { name: name.clone(), classified: Some(Arc::clone(tool)), observed: false });
+    Exchange::new(TraceId::from_uuid(uuid::Uuid::nil()), principal, Route::All, ask, subject)
 }
 
 fn admit(criterion: &mut Criterion) {

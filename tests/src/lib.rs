@@ -17,5 +17,5 @@ pub mod stub;
 pub mod world;
 
 pub use http::{Answer, Client};
-pub use stub::Stub;
-pub use world::{Agent, Kind, World, WorldBuilder};
+pub use stub::{Piece, Step, Stub};
+pub use world::{Agent, Kind, Node, World, WorldBuilder};

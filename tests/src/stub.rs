@@ -1,17 +1,26 @@
-//! A stub upstream, named as such: a small MCP server of 2025-11-25 without sessions that counts what reaches it.
+//! A stub upstream, named as such: a small MCP server of 2025-11-25 without sessions that counts what reaches it, and does
+//! what a story's script says where it has one.
+
+mod script;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
+use futures::StreamExt;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::{Frame, Incoming};
 use hyper::service::service_fn;
 use hyper::{HeaderMap, Request, Response};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+
+use script::{Says, Script, filled};
+
+pub use script::{Piece, Step};
 
 #[derive(Clone)]
 pub struct Stub {
@@ -24,7 +33,10 @@ struct Inner {
     calls: AtomicUsize,
     seen: Mutex<Vec<(HeaderMap, Value)>>,
     delay: Mutex<Duration>,
+    script: Script,
 }
+
+type Body = UnsyncBoxBody<Bytes, std::io::Error>;
 
 impl Stub {
     /// Tools by name; each answers with its name and arguments.
@@ -34,6 +46,15 @@ impl Stub {
     }
 
     pub async fn with_definitions(tools: Vec<Value>) -> Self {
+        Self::playing(tools, Vec::new()).await
+    }
+
+    /// What no step fits gets the usual answers.
+    pub async fn scripted(steps: Vec<Step>) -> Self {
+        Self::playing(Vec::new(), steps).await
+    }
+
+    async fn playing(tools: Vec<Value>, steps: Vec<Step>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("its address").port();
         let inner = Arc::new(Inner {
@@ -41,6 +62,7 @@ impl Stub {
             calls: AtomicUsize::new(0),
             seen: Mutex::new(Vec::new()),
             delay: Mutex::new(Duration::ZERO),
+            script: Script::new(steps),
         });
         let stub = Self { port, inner };
         let serving = stub.clone();
@@ -67,7 +89,7 @@ impl Stub {
         self.inner.calls.load(Ordering::SeqCst)
     }
 
-    /// Every request's headers and message, in order.
+    /// Every request's headers and message, in order; one without a message is `{"method": "GET"}` or `DELETE`.
     pub fn seen(&self) -> Vec<(HeaderMap, Value)> {
         self.inner.seen.lock().expect("the stub's notes").clone()
     }
@@ -78,25 +100,62 @@ impl Stub {
     }
 }
 
-async fn answer(stub: Stub, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, hyper::Error> {
+fn whole(body: impl Into<Bytes>) -> Body {
+    Full::new(body.into()).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// What the script has for this message.
+fn played(stub: &Stub, what: &str, message: &Value) -> Option<Response<Body>> {
+    let Step { status, session, says, .. } = stub.inner.script.next(what)?;
+    let mut answer = Response::builder().status(status);
+    if let Some(session) = session {
+        answer = answer.header("mcp-session-id", session);
+    }
+    let answer = match says {
+        Says::Nothing => answer.body(whole(Bytes::new())),
+        Says::Json(json) => {
+            answer.header("content-type", "application/json").body(whole(filled(json, message).to_string()))
+        }
+        Says::Stream(pieces) => {
+            let frames = stub.inner.script.play(pieces, message).map(|piece| piece.map(Frame::data));
+            answer.header("content-type", "text/event-stream").body(StreamBody::new(frames).boxed_unsync())
+        }
+    };
+    Some(answer.expect("an answer"))
+}
+
+async fn answer(stub: Stub, request: Request<Incoming>) -> Result<Response<Body>, hyper::Error> {
     let (parts, body) = request.into_parts();
-    let status = |code: u16| Response::builder().status(code).body(Full::default()).expect("an answer");
-    if parts.method != "POST" {
+    let status = |code: u16| Response::builder().status(code).body(whole(Bytes::new())).expect("an answer");
+    let post = parts.method == "POST";
+    let message: Value = match post {
+        true => serde_json::from_slice(&body.collect().await?.to_bytes()).unwrap_or(Value::Null),
+        false => json!({ "method": parts.method.as_str() }),
+    };
+    stub.inner.seen.lock().expect("the stub's notes").push((parts.headers, message.clone()));
+    let Some(method) = message["method"].as_str() else {
+        stub.inner.script.heard(&message["id"]);
+        return Ok(status(202));
+    };
+    if method == "tools/call" {
+        stub.inner.calls.fetch_add(1, Ordering::SeqCst);
+    }
+    if let Some(answer) = played(&stub, method, &message) {
+        return Ok(answer);
+    }
+    if !post {
         return Ok(status(405));
     }
-    let message: Value = serde_json::from_slice(&body.collect().await?.to_bytes()).unwrap_or(Value::Null);
-    stub.inner.seen.lock().expect("the stub's notes").push((parts.headers, message.clone()));
     if message.get("id").is_none() {
         return Ok(status(202));
     }
-    let result = match message["method"].as_str().unwrap_or_default() {
+    let result = match method {
         "initialize" => json!({
             "protocolVersion": message["params"]["protocolVersion"], "capabilities": { "tools": {} },
             "serverInfo": { "name": "stub", "version": "1" },
         }),
         "tools/list" => json!({ "tools": stub.inner.tools }),
         "tools/call" => {
-            stub.inner.calls.fetch_add(1, Ordering::SeqCst);
             let delay = *stub.inner.delay.lock().expect("the stub's delay");
             tokio::time::sleep(delay).await;
             let text = json!({ "tool": message["params"]["name"], "arguments": message["params"]["arguments"] });
@@ -113,6 +172,6 @@ async fn answer(stub: Stub, request: Request<Incoming>) -> Result<Response<Full<
         _ => message["id"].clone(),
     };
     let body = json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string();
-    let answer = Response::builder().header("content-type", "application/json").body(Full::new(body.into()));
+    let answer = Response::builder().header("content-type", "application/json").body(whole(body));
     Ok(answer.expect("an answer"))
 }

@@ -31,6 +31,12 @@ pub struct World {
     pub admin_key: String,
 }
 
+/// Another gateway on the same store.
+pub struct Node {
+    pub process: Process,
+    pub port: u16,
+}
+
 /// One registered agent.
 #[derive(Clone)]
 pub struct Agent {
@@ -38,6 +44,8 @@ pub struct Agent {
     pub key: String,
     pub client: Client,
     pub base: String,
+    /// Speaks the stateless era.
+    modern: bool,
 }
 
 impl World {
@@ -84,7 +92,7 @@ impl World {
     }
 
     pub fn agent_with_key(&self, id: &str, key: &str) -> Agent {
-        Agent { id: id.into(), key: key.into(), client: self.client.clone(), base: self.url("") }
+        Agent { id: id.into(), key: key.into(), client: self.client.clone(), base: self.url(""), modern: false }
     }
 
     pub fn admin(&self) -> Agent {
@@ -104,6 +112,24 @@ impl World {
         process.wait_for_port(self.port);
         process.wait_for_port(self.console_port);
         self.gateway = Some(process);
+    }
+
+    /// A second node with the same configuration and store, on other ports and with its own spool.
+    pub fn second_node(&self) -> Node {
+        let text = std::fs::read_to_string(self.config_path()).expect("the configuration");
+        let mut config: Value = serde_json::from_str(&text).expect("written as JSON");
+        let (port, console) = (free_port(), free_port());
+        config["listen"]["mcp"] = json!(format!("127.0.0.1:{port}"));
+        config["listen"]["console"] = json!(format!("127.0.0.1:{console}"));
+        config["audit"] = json!({ "spool": "spool-two" });
+        let file = self.directory.path().join("second.yaml");
+        std::fs::write(&file, config.to_string()).expect("the second configuration");
+        let mut command = Command::new(portreeve());
+        command.arg("serve").arg("--config").arg(&file).current_dir(self.directory.path());
+        command.envs(self.environment.iter().cloned());
+        let mut process = Process::start(&mut command, &self.directory.path().join("second.log"));
+        process.wait_for_port(port);
+        Node { process, port }
     }
 
     pub fn stop_gateway(&mut self) {
@@ -219,10 +245,42 @@ pub fn manifest(namespace: &str, tool: &str, level: &str) -> Value {
 }
 
 impl Agent {
+    /// The same agent, who now speaks the stateless era: what it sends describes itself in headers and `_meta`.
+    pub fn modern(&self) -> Self {
+        Self { modern: true, ..self.clone() }
+    }
+
+    /// The same agent at another node.
+    pub fn at(&self, node: &Node) -> Self {
+        Self { base: format!("http://127.0.0.1:{}", node.port), ..self.clone() }
+    }
+
     /// Any message to any door.
     pub async fn post(&self, path: &str, message: &Value) -> Answer {
+        if self.modern {
+            return self.post_modern(path, message.clone()).await;
+        }
         let headers = [("x-api-key", self.key.as_str()), ("mcp-protocol-version", "2025-11-25")];
         self.client.post(&format!("{}{path}", self.base), &headers, message).await
+    }
+
+    async fn post_modern(&self, path: &str, mut message: Value) -> Answer {
+        const VERSION: &str = "2026-07-28";
+        if message.get("id").is_some() && message.get("method").is_some() {
+            let meta = &mut message["params"]["_meta"];
+            meta["io.modelcontextprotocol/protocolVersion"] = json!(VERSION);
+            // A story may declare more.
+            if meta.get("io.modelcontextprotocol/clientCapabilities").is_none() {
+                meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+            }
+        }
+        let method = message["method"].as_str().unwrap_or_default().to_owned();
+        let named = ["name", "uri", "taskId"].into_iter().find_map(|key| message["params"][key].as_str());
+        let name = named.map(str::to_owned);
+        let mut headers = vec![("x-api-key", self.key.as_str()), ("mcp-protocol-version", VERSION)];
+        headers.push(("mcp-method", &method));
+        headers.extend(name.as_deref().map(|name| ("mcp-name", name)));
+        self.client.post(&format!("{}{path}", self.base), &headers, &message).await
     }
 
     /// `crm/update`: the tool at its own door.

@@ -3,18 +3,21 @@
 //! What is judged is what is sent, because mutators are done before the first judge speaks. No judge silences another:
 //! the strictest verdict wins and every reason is kept.
 
+mod permit;
 #[cfg(test)]
 mod tests;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use gateway_protocol::{Message, Reply};
+use gateway_protocol::Reply;
 use serde::{Deserialize, Serialize};
 
-use crate::exchange::{Ask, Exchange, Subject};
+use crate::exchange::Exchange;
 use crate::policies::Policies;
 use crate::verdict::{Decision, Heard, Objection, Reason, Verdict};
+
+pub use permit::{OwnAnswer, Permit};
 
 /// May change the message; heard before any judge.
 pub trait Mutator: Send + Sync {
@@ -88,75 +91,6 @@ pub struct Ruling {
     pub policies: Arc<Policies>,
 }
 
-/// Proof that the chain admitted this exchange. Only [`Chain::admit`] makes one for a client's message, and
-/// `Upstream::call` takes nothing else.
-pub struct Permit {
-    exchange: Exchange,
-}
-
-impl Permit {
-    pub fn exchange(&self) -> &Exchange {
-        &self.exchange
-    }
-
-    /// Once the upstream has answered, the question itself is all that is still needed.
-    pub fn into_exchange(self) -> Exchange {
-        self.exchange
-    }
-
-    /// The gateway's own side of a conversation with an upstream, on behalf of the admitted exchange: a handshake or a
-    /// list. Never a tool call; asking for one gives `None`.
-    pub fn for_own(&self, message: Message, session: Option<crate::session::Session>) -> Option<Self> {
-        own_question(&message).then(|| Self {
-            exchange: Exchange {
-                ask: Ask::Message(message),
-                session,
-                subject: Subject::Plain,
-                ..self.exchange.clone()
-            },
-        })
-    }
-
-    /// The same admitted question in another session with the upstream: the message does not change.
-    pub fn in_session(&self, session: Option<crate::session::Session>) -> Self {
-        Self { exchange: Exchange { session, ..self.exchange.clone() } }
-    }
-
-    /// The same admitted answer to an upstream's question, under the id that upstream gave it. `None` for anything that is
-    /// not an answer.
-    pub fn answering(&self, id: gateway_protocol::Id, session: Option<crate::session::Session>) -> Option<Self> {
-        let mut permit = self.in_session(session);
-        match &mut permit.exchange.ask {
-            Ask::Message(Message::Response(response)) => response.id = Some(id),
-            _ => return None,
-        }
-        Some(permit)
-    }
-
-    /// A question the gateway asks for nobody: what tools an upstream has, whether it is there. Ending the session it
-    /// asked in is part of it.
-    pub fn for_discovery(exchange: Exchange) -> Option<Self> {
-        let own = matches!(exchange.ask, Ask::EndSession) || exchange.message().is_some_and(own_question);
-        own.then_some(Self { exchange })
-    }
-}
-
-/// What the gateway may ask an upstream in its own name: nothing that acts.
-fn own_question(message: &Message) -> bool {
-    const METHODS: [&str; 9] = [
-        "initialize",
-        "notifications/initialized",
-        "notifications/cancelled",
-        "ping",
-        "server/discover",
-        "tools/list",
-        "prompts/list",
-        "resources/list",
-        "resources/templates/list",
-    ];
-    message.method().is_some_and(|method| METHODS.contains(&method))
-}
-
 impl Chain {
     /// Mutators first, whatever order they were given in; among themselves each kind keeps its order.
     pub fn new(mut plugins: Vec<(Plugin, PluginMode)>, policies: Arc<Policies>) -> Self {
@@ -172,7 +106,7 @@ impl Chain {
     #[expect(clippy::result_large_err, reason = "the exchange goes back to the caller, who must record the refusal")]
     pub fn admit(&self, mut exchange: Exchange) -> Result<(Permit, Ruling), (Exchange, Ruling)> {
         let mut ruling = self.open_ruling();
-        let watched = exchange.tool().is_some_and(|tool| tool.classified.is_none() && tool.observed);
+        let watched = is_watched(&exchange);
         let mut granted = false;
         for (plugin, mode) in &self.plugins {
             let heard = catch_unwind(AssertUnwindSafe(|| match plugin {
@@ -182,7 +116,7 @@ impl Chain {
             let verdict = heard.unwrap_or_else(|_| Verdict::deny("failed", "the plugin failed, so nothing passes it"));
             // Asking for a human's yes is also an answer: the call is known, and only the human is missing.
             granted |= matches!(verdict, Verdict::Grant | Verdict::Escalate(_));
-            let lenient = *mode == PluginMode::Observe || (watched && judges_classification(plugin.name()));
+            let lenient = is_lenient(plugin, *mode, watched);
             granted |= lenient && verdict != Verdict::Pass;
             ruling.hear(plugin.name(), verdict, lenient);
         }
@@ -194,9 +128,22 @@ impl Chain {
         }
         ruling.strictest_first();
         match ruling.decision {
-            Decision::Allow => Ok((Permit { exchange }, ruling)),
+            Decision::Allow => Ok((Permit::admitted(exchange), ruling)),
             _ => Err((exchange, ruling)),
         }
+    }
+
+    /// Whether a call like this one may be shown as possible: no judge would deny it. What a human may still allow is shown.
+    pub fn shows(&self, exchange: &Exchange) -> bool {
+        let watched = is_watched(exchange);
+        self.plugins.iter().all(|(plugin, mode)| {
+            let Plugin::Judge(judge) = plugin else { return true };
+            let denies = || match catch_unwind(AssertUnwindSafe(|| judge.on_request(exchange))) {
+                Ok(verdict) => matches!(verdict, Verdict::Deny(_)),
+                Err(_) => true,
+            };
+            is_lenient(plugin, *mode, watched) || !denies()
+        })
     }
 
     /// Every message on its way back. The first enforced objection replaces the message.
@@ -225,6 +172,15 @@ impl Chain {
             policies: Arc::clone(&self.policies),
         }
     }
+}
+
+fn is_watched(exchange: &Exchange) -> bool {
+    exchange.tool().is_some_and(|tool| tool.classified.is_none() && tool.observed)
+}
+
+/// Heard and not obeyed.
+fn is_lenient(plugin: &Plugin, mode: PluginMode, watched: bool) -> bool {
+    mode == PluginMode::Observe || (watched && judges_classification(plugin.name()))
 }
 
 /// What no policy can switch off: self-modification and high risk are a human's to allow.

@@ -83,9 +83,32 @@ pub struct Exchange {
     pub subject: Subject,
     /// Headers that travel with the body and are not derived from it: `Mcp-Param-*`, `traceparent`.
     pub carried: Vec<(String, String)>,
+    /// Which upstream a message on the aggregated door goes to, where it names no tool.
+    pub member: Option<Namespace>,
+    /// The tool whose task this asks for.
+    pub about: Option<ToolName>,
+    /// The round whose `requestState` this carries.
+    pub continues: Option<TraceId>,
 }
 
 impl Exchange {
+    /// What every exchange has; the rest is empty until somebody knows it.
+    pub fn new(trace_id: TraceId, principal: Arc<Principal>, route: Route, ask: Ask, subject: Subject) -> Self {
+        Self {
+            trace_id,
+            principal,
+            route,
+            revision: None,
+            session: None,
+            ask,
+            subject,
+            carried: Vec::new(),
+            member: None,
+            about: None,
+            continues: None,
+        }
+    }
+
     pub fn message(&self) -> Option<&Message> {
         match &self.ask {
             Ask::Message(message) => Some(message),

@@ -5,10 +5,12 @@
 
 mod decision;
 mod describe;
+mod opening;
 mod record;
 mod replies;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
@@ -18,14 +20,20 @@ use gateway_protocol::{Body, Id, Message, message, sse};
 
 use crate::chain::Chain;
 use crate::exchange::{Ask, Route};
+use crate::home::Home;
 use crate::identity::{Credential, Principal};
+use crate::lists::ListFilter;
 use crate::names::TraceId;
 use crate::outcome::Status;
-use crate::ports::{AuditBuffer, Clock, Directory, ExecutionEngine, Seal, ToolRegistry, Usage};
+use crate::ports::{
+    AuditBuffer, AuthError, Clock, Directory, ExecutionEngine, Limited, Once, Peers, Seal, StreamSlot, ToolRegistry,
+    Usage,
+};
 use crate::refusal::{self, Answer, AnswerBody, Manner, Refused};
 use crate::verdict::Decision;
 
 use record::Story;
+use replies::Kept;
 
 /// What the edge read off the wire, bounded and not yet understood.
 pub struct Inbound {
@@ -35,6 +43,20 @@ pub struct Inbound {
     /// `traceparent` and its kin, carried on as they came.
     pub carried: Vec<(String, String)>,
     pub credential: Credential,
+    pub wire: Wire,
+    /// Where a caller without a good credential learns how to get one.
+    pub metadata_url: Option<String>,
+    /// What of a list the caller wants to see.
+    pub filter: ListFilter,
+}
+
+/// How a message came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wire {
+    /// With headers of its own, which must agree with it.
+    Http,
+    /// On a wire that carries messages alone: what they say of themselves is all there is.
+    Messages,
 }
 
 pub enum Verb {
@@ -49,29 +71,29 @@ pub struct Settings {
     pub wait_for_all: bool,
     pub manner: Manner,
     pub max_depth: usize,
+    /// How long a question to a caller stays open.
+    pub hold: Duration,
 }
 
-/// The ports, by name, so that the composition root reads like a list.
+/// The ports, by name, so that the composition root reads like a list. What can be replaced while running is not here.
 pub struct Ports {
     pub directory: Arc<dyn Directory>,
     pub usage: Arc<dyn Usage>,
     pub audit: Arc<dyn AuditBuffer>,
     pub registry: Arc<dyn ToolRegistry>,
-    pub engine: Arc<dyn ExecutionEngine>,
     pub clock: Arc<dyn Clock>,
     pub seal: Arc<dyn Seal>,
+    pub peers: Arc<dyn Peers>,
+    pub once: Arc<dyn Once>,
+    /// This process, as its peers know it.
+    pub home: Home,
 }
 
 pub struct Gateway {
     chain: ArcSwap<Chain>,
     engine: ArcSwap<Arc<dyn ExecutionEngine>>,
-    directory: Arc<dyn Directory>,
-    usage: Arc<dyn Usage>,
-    audit: Arc<dyn AuditBuffer>,
-    registry: Arc<dyn ToolRegistry>,
-    clock: Arc<dyn Clock>,
-    seal: Arc<dyn Seal>,
     settings: ArcSwap<Settings>,
+    ports: Ports,
 }
 
 /// Who asked, at which door, with which headers: the same for every message of a batch.
@@ -80,20 +102,17 @@ struct Caller {
     headers: McpHeaders,
     carried: Vec<(String, String)>,
     principal: Arc<Principal>,
+    wire: Wire,
+    filter: ListFilter,
 }
 
 impl Gateway {
-    pub fn new(chain: Chain, ports: Ports, settings: Settings) -> Self {
+    pub fn new(chain: Chain, engine: Arc<dyn ExecutionEngine>, ports: Ports, settings: Settings) -> Self {
         Self {
             chain: ArcSwap::from_pointee(chain),
-            engine: ArcSwap::from_pointee(ports.engine),
-            directory: ports.directory,
-            usage: ports.usage,
-            audit: ports.audit,
-            registry: ports.registry,
-            clock: ports.clock,
-            seal: ports.seal,
+            engine: ArcSwap::from_pointee(engine),
             settings: ArcSwap::from_pointee(settings),
+            ports,
         }
     }
 
@@ -110,14 +129,32 @@ impl Gateway {
         self.settings.store(Arc::new(settings));
     }
 
+    /// Who knocks at a door that opens before anything is asked: a socket, or a stream of events.
+    pub async fn admit_door(
+        &self,
+        credential: &Credential,
+        metadata_url: Option<&str>,
+    ) -> Result<Arc<Principal>, Answer> {
+        match self.ports.directory.authenticate(credential).await {
+            Ok(principal) => Ok(principal),
+            Err(error) => Err(self.refuse_stranger(&error, metadata_url).await),
+        }
+    }
+
+    /// Whether a stream opened with this credential may stay open. That nobody can be asked right now ends no stream.
+    pub async fn still_valid(&self, credential: &Credential) -> bool {
+        let known = self.ports.directory.authenticate(credential).await;
+        matches!(known, Ok(_) | Err(AuthError::Unavailable(_)))
+    }
+
     pub async fn handle(&self, inbound: Inbound) -> Answer {
         // Identity comes before parsing, so that even an unreadable body is written into somebody's chain.
-        let principal = match self.directory.authenticate(&inbound.credential).await {
+        let principal = match self.admit_door(&inbound.credential, inbound.metadata_url.as_deref()).await {
             Ok(principal) => principal,
-            Err(error) => return self.refuse_stranger(&error).await,
+            Err(refused) => return refused,
         };
-        let Inbound { route, verb, headers, carried, .. } = inbound;
-        let caller = Caller { route, headers, carried, principal };
+        let Inbound { route, verb, headers, carried, wire, filter, .. } = inbound;
+        let caller = Caller { route, headers, carried, principal, wire, filter };
         match verb {
             Verb::Get => {
                 let last_event_id = caller.headers.last_event_id.clone();
@@ -134,13 +171,17 @@ impl Gateway {
 
     /// One message from question to answer.
     async fn exchange(&self, caller: &Caller, ask: Ask) -> Answer {
-        let trace_id = TraceId::from_uuid(self.clock.fresh_id());
+        let trace_id = TraceId::from_uuid(self.ports.clock.fresh_id());
         let id = request_id(&ask);
         if id.is_some()
-            && let Err(limited) = self.usage.take(&caller.principal)
+            && let Err(limited) = self.ports.usage.take(&caller.principal)
         {
             return self.refuse_limited(caller, trace_id, id, &limited).await;
         }
+        let slot = match self.stream_slot(caller, &ask) {
+            Ok(slot) => slot,
+            Err(limited) => return self.refuse_limited(caller, trace_id, id, &limited).await,
+        };
 
         let chain = self.chain.load_full();
         let engine = self.engine.load_full();
@@ -163,7 +204,7 @@ impl Gateway {
             }
         };
 
-        let Ok(mut story) = Story::open(&self.audit, &self.clock, &exchange) else {
+        let Ok(mut story) = Story::open(&self.ports.audit, &self.ports.clock, &exchange) else {
             return refusal::unrecorded(&exchange.trace_id, id);
         };
         let (permit, ruling) = match chain.admit(exchange) {
@@ -197,13 +238,23 @@ impl Gateway {
             return refusal::unrecorded(&permit.exchange().trace_id, id);
         }
         match upstream.call(&permit).await {
-            Ok(answered) => self.relay(&chain, permit, answered, story).await,
+            Ok(answered) => self.relay(&chain, caller, permit, answered, Kept { story, slot }).await,
             Err(error) => {
                 tracing::warn!(error = &error as &dyn std::error::Error, "an upstream failed: {error}");
                 story.close(Status::UpstreamFailed, None);
                 refusal::upstream_failed(&error, id)
             }
         }
+    }
+
+    /// What only listens stays open for as long as its reader likes, so each caller has room for so many.
+    fn stream_slot(&self, caller: &Caller, ask: &Ask) -> Result<Option<StreamSlot>, Limited> {
+        let listens = match ask {
+            Ask::Listen { .. } => true,
+            Ask::Message(message) => message.method() == Some("subscriptions/listen"),
+            Ask::EndSession => false,
+        };
+        listens.then(|| self.ports.usage.open_stream(&caller.principal)).transpose()
     }
 
     /// Only the revision of 2025-03-26 has batches; each member is judged and sent by itself.

@@ -39,6 +39,8 @@ pub struct Principal {
     pub allowed_types: Vec<DecisionType>,
     pub max_risk: Risk,
     pub scopes: Vec<String>,
+    /// Came with a token whose scopes bound it; keys are bound by their agent instead.
+    pub scoped: bool,
 }
 
 impl Principal {
@@ -52,6 +54,7 @@ impl Principal {
             allowed_types: Vec::new(),
             max_risk: Risk::R1,
             scopes: Vec::new(),
+            scoped: false,
         }
     }
 

@@ -21,6 +21,8 @@ pub enum Status {
     RpcError,
     Denied,
     ApprovalRequired,
+    /// The round ended in a question to the caller.
+    InputRequired,
     Unauthenticated,
     Malformed,
     Limited,
@@ -39,6 +41,7 @@ impl Status {
             Self::RpcError => "rpc_error",
             Self::Denied => "denied",
             Self::ApprovalRequired => "approval_required",
+            Self::InputRequired => "input_required",
             Self::Unauthenticated => "unauthenticated",
             Self::Malformed => "malformed",
             Self::Limited => "limited",

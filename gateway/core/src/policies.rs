@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::classification::Classification;
 use crate::digest;
@@ -17,13 +17,33 @@ pub struct ClassifiedTool {
     pub manifest: ToolManifest,
     /// What a call of it counts as: the risk level's own, raised where the policy says so.
     pub classification: Classification,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<ToolMetadata>,
+}
+
+/// What an operator says of a tool for those who look for one; it decides nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ToolMetadata {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub category: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
 }
 
 impl ClassifiedTool {
     pub fn new(manifest: ToolManifest, raised_to: Option<Classification>) -> Self {
         let least = manifest.risk_level.classification();
         let classification = raised_to.map_or(least, |wanted| least.raised_to(wanted));
-        Self { manifest, classification }
+        Self { manifest, classification, metadata: None }
+    }
+
+    #[must_use]
+    pub fn described(mut self, metadata: Option<ToolMetadata>) -> Self {
+        self.metadata = metadata;
+        self
     }
 }
 

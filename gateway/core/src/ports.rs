@@ -1,25 +1,27 @@
 //! Every port: what the gateway needs of the world, as traits. Adapters live in `store`, `upstream`, `tools`, `server`.
 
+mod upstream;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures::stream::BoxStream;
-use gateway_protocol::Reply;
-use gateway_protocol::sse;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::BoxError;
-use crate::chain::Permit;
 use crate::classification::{Autonomy, DecisionType, Risk};
-use crate::exchange::Route;
+use crate::gateway::Wire;
+use crate::home::Home;
 use crate::identity::{Credential, Principal};
-use crate::names::{AgentId, Namespace, TenantId, TraceId};
+use crate::names::{AgentId, TenantId, TraceId};
 use crate::outcome::AuditRow;
+use crate::refusal::Answer;
 use crate::trace::{Head, Trace, TraceDraft};
+
+pub use upstream::{Answered, Content, ExecutionEngine, NewSession, Spoken, StreamItem, Upstream, UpstreamError};
 
 /// The time and fresh identities.
 pub trait Clock: Send + Sync {
@@ -60,9 +62,28 @@ pub struct Limited {
     pub retry_after_ms: u64,
 }
 
-/// Rate and quota.
+/// Rate, quota, and how much a caller may keep open.
 pub trait Usage: Send + Sync {
     fn take(&self, principal: &Principal) -> Result<(), Limited>;
+    /// Room for one stream that stays open, for as long as the slot is kept.
+    fn open_stream(&self, principal: &Principal) -> Result<StreamSlot, Limited>;
+}
+
+/// One stream's room; dropping it gives the room back.
+pub struct StreamSlot {
+    _held: Box<dyn Send>,
+}
+
+impl StreamSlot {
+    pub fn new(held: impl Send + 'static) -> Self {
+        Self { _held: Box::new(held) }
+    }
+}
+
+impl std::fmt::Debug for StreamSlot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("StreamSlot")
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -75,6 +96,41 @@ pub enum StoreError {
     Invalid(String),
     #[error("the store is unavailable")]
     Unavailable(#[source] BoxError),
+}
+
+/// What may be used only once, on whichever node it is shown.
+#[async_trait]
+pub trait Once: Send + Sync {
+    /// True the first time. After `until` the token is worthless anyway and need not be remembered.
+    async fn spend(&self, token: Uuid, until: Timestamp) -> Result<bool, StoreError>;
+}
+
+/// A request on its way to the node that holds what it is about.
+#[derive(Debug, Clone)]
+pub struct Carried {
+    pub method: &'static str,
+    pub path: String,
+    pub body: Bytes,
+    pub headers: Vec<(String, String)>,
+    /// The caller's own: a peer is the same audience, and judges anew.
+    pub credential: Credential,
+    pub wire: Wire,
+}
+
+/// Either way the caller rebuilds what was there, or refuses.
+#[derive(Debug, thiserror::Error)]
+pub enum PeerError {
+    #[error("the node that held this is gone")]
+    Gone,
+    #[error("the node that holds this cannot be reached")]
+    Unreachable(#[source] BoxError),
+}
+
+/// The other nodes.
+#[async_trait]
+pub trait Peers: Send + Sync {
+    /// Its answer is already reviewed and recorded there.
+    async fn carry(&self, to: &Home, request: Carried) -> Result<Answer, PeerError>;
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -277,73 +333,6 @@ pub trait Ledger: Send + Sync {
     ) -> Result<Vec<Trace>, LedgerError>;
     /// Every chain there is: an operator's question. A tenant of `None` holds what nobody in particular did.
     async fn chains(&self) -> Result<Vec<(Option<TenantId>, AgentId)>, LedgerError>;
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum UpstreamError {
-    #[error("`{0}` is not reachable")]
-    Unreachable(Namespace, #[source] BoxError),
-    #[error("`{0}` did not answer in time")]
-    TimedOut(Namespace),
-    #[error("`{namespace}` answered with something that is not MCP: {what}")]
-    NotMcp { namespace: Namespace, what: String },
-    /// The session is gone upstream: the client must initialise again.
-    #[error("the session with `{0}` is gone")]
-    SessionGone(Namespace),
-}
-
-/// What an upstream gave back for one call.
-pub struct Answered {
-    pub status: u16,
-    /// The upstream's own session id, when it minted one.
-    pub session: Option<String>,
-    pub content: Content,
-}
-
-pub enum Content {
-    /// Accepted, nothing to say (202, 204).
-    Nothing,
-    One(Reply),
-    /// Events in the order they arrived; never collected.
-    Stream(BoxStream<'static, Result<StreamItem, UpstreamError>>),
-    /// Not a JSON-RPC message: an HTTP refusal in its own words. Only the status is told to the client.
-    Foreign {
-        content_type: String,
-        body: Bytes,
-    },
-}
-
-pub enum StreamItem {
-    /// The event's frame fields, and its message unless the event carried none (a priming event).
-    Event {
-        frame: sse::Event,
-        reply: Option<Reply>,
-    },
-    Comment(Bytes),
-}
-
-/// One MCP server, or all of them. Takes a [`Permit`] and nothing else.
-#[async_trait]
-pub trait Upstream: Send + Sync {
-    async fn call(&self, permit: &Permit) -> Result<Answered, UpstreamError>;
-    /// What the operator said of tools without a manifest here: true means watch, false means refuse.
-    fn observes_unclassified(&self) -> bool {
-        false
-    }
-}
-
-/// Where a call is executed: which upstream stands behind a route.
-pub trait ExecutionEngine: Send + Sync {
-    fn upstream(&self, route: &Route) -> Option<Arc<dyn Upstream>>;
-    fn namespaces(&self) -> Vec<Namespace>;
-    /// Which tool a name on the aggregated route means: `namespace/tool`, the listed form, or a built-in's own name.
-    fn resolve(&self, listed: &str) -> Option<crate::names::ToolName>;
-
-    /// Whether the operator only watches what is unclassified where this tool lives.
-    fn watches(&self, tool: &crate::names::ToolName) -> bool {
-        let home = tool.namespace().parse().ok().and_then(|namespace| self.upstream(&Route::One(namespace)));
-        home.is_some_and(|upstream| upstream.observes_unclassified())
-    }
 }
 
 /// One table of a database that tools may read.

@@ -133,11 +133,16 @@ impl Refused<'_> {
     }
 }
 
-pub fn unauthenticated(trace_id: &TraceId, error: &AuthError, id: Option<Id>) -> Answer {
+/// `metadata_url` is where a client that can fetch a token learns from whom, and for what.
+pub fn unauthenticated(trace_id: &TraceId, error: &AuthError, metadata_url: Option<&str>) -> Answer {
     let reason = Reason::new("identity", "credential", error.to_string());
     let data = DecisionObject::deny(trace_id, &reason).into_value();
     let error = RpcError { code: code::UNAUTHENTICATED, message: error.to_string(), data: Some(data) };
-    Answer::message(401, &Message::error(id, error)).with("WWW-Authenticate", "Bearer realm=\"portreeve\"")
+    let mut challenge = String::from("Bearer realm=\"portreeve\"");
+    if let Some(url) = metadata_url {
+        challenge.push_str(&format!(", resource_metadata=\"{url}\", scope=\"mcp:read\""));
+    }
+    Answer::message(401, &Message::error(None, error)).with("WWW-Authenticate", challenge)
 }
 
 /// Closed, but not the caller's fault: a client must not throw its key away for this.

@@ -1,30 +1,38 @@
 //! The composition root: which adapter stands behind which port. Everything else is told what it gets.
 
-use std::collections::BTreeMap;
+mod upstreams;
+
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use gateway_core::gateway::{Gateway, Ports, Settings};
+use gateway_core::home::{Home, NoPeers};
 use gateway_core::matrix::Matrix;
 use gateway_core::ports::{ExecutionEngine, Upstream};
 use gateway_core::refusal::Manner;
 use gateway_core::{Chain, Namespace};
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
 use gateway_tools::adp;
-use gateway_upstream::{
-    Engine, HttpUpstream, HttpUpstreamConfig, Member, ServerInfo, Sharing, StdioConfig, StdioUpstream,
-};
+use gateway_upstream::{Engine, Member, ServerInfo};
 use rand::RngCore;
+use uuid::Uuid;
 
 use crate::clock::SystemClock;
-use crate::config::{self, AuditWait, Config, OnDenied, Problem, Transport, UpstreamConfig};
+use crate::config::{AuditWait, Config, OnDenied, Problem};
 use crate::limits::RateLimits;
 use crate::policy_files::{LoadedPolicies, load_policies};
 use crate::seal::AeadSeal;
 use crate::watch;
 
+use upstreams::Configured;
+
+pub use upstreams::transport_for;
+
 /// The key that seals session ids, shared by every node on one store.
 const SEAL_KEY: &str = "seal";
+/// How long upstreams may take over their farewells when the node ends.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 #[derive(Debug, thiserror::Error)]
 pub enum ComposeError {
@@ -63,7 +71,7 @@ pub struct Node {
     matrix: Arc<ArcSwap<Matrix>>,
     /// Built-in and given upstreams, which a changed configuration does not touch.
     fixed: Vec<Member>,
-    configured: Mutex<BTreeMap<Namespace, UpstreamConfig>>,
+    configured: Mutex<Configured>,
 }
 
 pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeError> {
@@ -79,7 +87,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     let options = WriterOptions { spool_bytes: config.audit.spool_bytes, ..WriterOptions::new(&config.audit.spool) };
     let writer = AuditWriter::start(store.ledger(), options).map_err(|error| ComposeError::Audit(error.to_string()))?;
     let directory = CachedDirectory::new(store.tenants(), config.identity.anonymous.clone());
-    let limits = Arc::new(RateLimits::new(config.limits.agent_per_minute));
+    let limits = Arc::new(RateLimits::new(config.limits.agent_per_minute, config.limits.streams));
     let clock = Arc::new(SystemClock);
 
     let matrix = Arc::new(ArcSwap::from_pointee(policies.policies.matrix.clone()));
@@ -97,18 +105,21 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     let own_names = governance.tool_names().map(str::to_owned).collect();
     let mut fixed = vec![Member::built_in(adp::NAMESPACE.parse()?, Arc::new(governance), own_names)];
     fixed.extend(extras.upstreams.into_iter().map(|(namespace, upstream)| Member::new(namespace, upstream)));
-    let engine = Arc::new(engine(config, &fixed)?);
+    let configured = Configured::default().changed_to(config)?;
+    let engine = Arc::new(engine(config, &fixed, &configured)?);
 
     let ports = Ports {
         directory: Arc::new(directory),
         usage: Arc::clone(&limits) as _,
         audit: Arc::clone(&writer) as _,
         registry: store.registry(),
-        engine: Arc::clone(&engine) as _,
         clock,
         seal: Arc::new(AeadSeal::new(&seal_key)),
+        peers: Arc::new(NoPeers),
+        once: store.once(),
+        home: home(config),
     };
-    let gateway = Arc::new(Gateway::new(chain(policies), ports, settings(config)));
+    let gateway = Arc::new(Gateway::new(chain(policies), Arc::clone(&engine) as _, ports, settings(config)));
     Ok(Node {
         gateway,
         store,
@@ -117,7 +128,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         limits,
         matrix,
         fixed,
-        configured: Mutex::new(config.upstreams.clone()),
+        configured: Mutex::new(configured),
     })
 }
 
@@ -137,56 +148,24 @@ fn settings(config: &Config) -> Settings {
         wait_for_all: config.audit.wait == AuditWait::All,
         manner: Manner { rpc_errors: config.on_denied == OnDenied::RpcError, terse: !config.explain_to_caller },
         max_depth: config.limits.depth,
+        hold: config.limits.hold_time,
     }
 }
 
 /// Every upstream, each under its namespace, and all of them together.
-fn engine(config: &Config, fixed: &[Member]) -> Result<Engine, ComposeError> {
+fn engine(config: &Config, fixed: &[Member], configured: &Configured) -> Result<Engine, ComposeError> {
     let mut members = fixed.to_vec();
-    for (namespace, upstream) in &config.upstreams {
-        members.push(Member::new(namespace.clone(), upstream_for(namespace, upstream, config)?));
-    }
+    members.extend(configured.members());
     let info = ServerInfo::new("portreeve".parse()?, env!("CARGO_PKG_VERSION"));
     Ok(Engine::new(members, &config.tool_separator, info)?)
 }
 
-/// One configured upstream's adapter.
-pub fn upstream_for(
-    namespace: &Namespace,
-    config: &UpstreamConfig,
-    whole: &Config,
-) -> Result<Arc<dyn Upstream>, ComposeError> {
-    if config.observe_unclassified {
-        tracing::warn!(%namespace, "unclassified tools of {namespace} are only observed: calls to them are not refused");
-    }
-    match &config.transport {
-        Transport::Http { url, headers } => {
-            let headers = headers.iter().map(|(name, value)| (name.clone(), value.reveal().to_owned())).collect();
-            let adapter = HttpUpstream::new(&HttpUpstreamConfig {
-                headers,
-                unclassified_observe: config.observe_unclassified,
-                request_timeout: config.timeout,
-                max_depth: whole.limits.depth,
-                ..HttpUpstreamConfig::new(namespace.clone(), url.clone())
-            });
-            Ok(Arc::new(adapter.map_err(|error| ComposeError::Upstream(namespace.clone(), error.to_string()))?))
-        }
-        Transport::Stdio { command, args, env, cwd, sharing } => {
-            let env = env.iter().map(|(name, value)| (name.clone(), value.reveal().to_owned())).collect();
-            Ok(Arc::new(StdioUpstream::new(StdioConfig {
-                args: args.clone(),
-                env,
-                cwd: cwd.clone(),
-                sharing: match sharing {
-                    config::Sharing::PerPrincipal => Sharing::PerPrincipal,
-                    config::Sharing::Shared => Sharing::Shared,
-                },
-                unclassified_observe: config.observe_unclassified,
-                request_timeout: config.timeout,
-                ..StdioConfig::new(namespace.clone(), command.clone())
-            })))
-        }
-    }
+/// This process, and where its peers find it: a listener on every address of the machine names none of them.
+fn home(config: &Config) -> Home {
+    let scheme = if config.listen.tls.is_some() { "https" } else { "http" };
+    let mcp = config.listen.mcp;
+    let own = (!mcp.ip().is_unspecified()).then(|| format!("{scheme}://{mcp}"));
+    Home { node: Uuid::new_v4(), at: config.cluster.advertise.clone().or(own) }
 }
 
 impl Node {
@@ -204,33 +183,45 @@ impl Node {
         };
         let fresh = (config.listen.mcp, config.listen.console)
             != (started_with.listen.mcp, started_with.listen.console)
+            || config.cluster != started_with.cluster
             || config.store != started_with.store;
         if fresh {
-            tracing::warn!("a changed listener or store takes effect at the next start");
+            tracing::warn!("a changed listener, cluster or store takes effect at the next start");
         }
         if let Err(error) = self.reload_upstreams(&config) {
             tracing::error!("the changed configuration is refused and the old one stays: {error}");
             return;
         }
         self.gateway.replace_settings(settings(&config));
-        self.limits.set(config.limits.agent_per_minute);
+        self.limits.set(config.limits.agent_per_minute, config.limits.streams);
         let digest = policies.policies.digest.clone();
         self.matrix.store(Arc::new(policies.policies.matrix.clone()));
         self.gateway.replace_chain(chain(policies));
         tracing::info!(policies = digest, "configuration and policies loaded");
     }
 
-    /// Only a change among the upstreams builds new ones: running children and pooled connections are worth keeping.
+    /// Only a changed upstream is built anew: running children, pooled connections and calls that wait for an answer are
+    /// worth keeping.
     fn reload_upstreams(&self, config: &Config) -> Result<(), ComposeError> {
         let mut configured = lock(&self.configured);
-        if *configured == config.upstreams {
+        if configured.are_those_of(config) {
             return Ok(());
         }
-        let engine = Arc::new(engine(config, &self.fixed)?);
-        *configured = config.upstreams.clone();
+        let changed = configured.changed_to(config)?;
+        let engine = Arc::new(engine(config, &self.fixed, &changed)?);
+        *configured = changed;
         *lock(&self.engine) = Arc::clone(&engine);
         self.gateway.replace_engine(engine);
         Ok(())
+    }
+
+    /// Lets every upstream say goodbye; what is still under way is cut off after this.
+    pub async fn stop_upstreams(&self) {
+        let members: Vec<_> = self.fixed.iter().cloned().chain(lock(&self.configured).members()).collect();
+        let farewells = futures::future::join_all(members.iter().map(|member| member.upstream.stop()));
+        if tokio::time::timeout(FAREWELL, farewells).await.is_err() {
+            tracing::warn!("some upstreams did not end their sessions in time");
+        }
     }
 
     /// Writes down everything that is still queued, then lets go of the store.

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gateway_core::{AgentId, Namespace};
+use gateway_upstream::{CacheRule, Protocol};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -38,6 +39,7 @@ pub struct Config {
     /// `None`: the embedded default.
     pub file: Option<PathBuf>,
     pub listen: Listen,
+    pub cluster: Cluster,
     /// The store's URL, with a relative SQLite path already joined to the file's directory.
     pub store: Secret,
     pub shared_state: Option<Secret>,
@@ -62,6 +64,17 @@ pub struct Listen {
     pub hosts: Vec<String>,
     /// Origins accepted beside the listener's own: lowercase, `scheme://host[:port]`.
     pub origins: Vec<String>,
+    /// What clients call the MCP listener, without a slash at its end; `None`: what each request calls it.
+    pub public_url: Option<String>,
+}
+
+/// How the other nodes on the same store reach this one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Cluster {
+    /// Without a slash at its end.
+    pub advertise: Option<String>,
+    /// The authority that the nodes' certificates are checked against; `None`: the system's.
+    pub ca: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,11 +90,13 @@ pub struct UpstreamConfig {
     /// Tools without a manifest pass, loudly. Only ever true on loopback.
     pub observe_unclassified: bool,
     pub timeout: Duration,
+    pub protocol: Protocol,
+    pub cache: Option<CacheRule>,
 }
 
 #[derive(Clone, PartialEq)]
 pub enum Transport {
-    Http { url: String, headers: BTreeMap<String, Secret> },
+    Http { url: String, headers: BTreeMap<String, Secret>, kind: HttpKind },
     Stdio { command: String, args: Vec<String>, env: BTreeMap<String, Secret>, cwd: Option<PathBuf>, sharing: Sharing },
 }
 
@@ -100,6 +115,17 @@ impl fmt::Debug for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Transport({})", self.shown())
     }
+}
+
+/// Which of MCP's two ways over HTTP a server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HttpKind {
+    #[default]
+    Auto,
+    StreamableHttp,
+    /// The two endpoints of 2024-11-05.
+    Sse,
 }
 
 /// Whether callers of a program share one process of it.
@@ -150,6 +176,14 @@ pub struct Limits {
     pub idle_time: Duration,
     /// `None`: no limit.
     pub agent_per_minute: Option<std::num::NonZeroU32>,
+    /// How long a call waits for its caller to answer a question.
+    pub hold_time: Duration,
+    /// Calls of one agent that may wait so at once, on each upstream.
+    pub held_calls: usize,
+    /// The longest a call may take, however lively it is.
+    pub call_time: Duration,
+    /// Listening streams of one agent.
+    pub streams: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
@@ -229,6 +263,9 @@ impl Config {
                     problems.say(format!("listen.tls.{key}"), format!("there is no file `{}`", path.display()));
                 }
             }
+        }
+        if let Some(path) = self.cluster.ca.as_ref().filter(|path| !path.is_file()) {
+            problems.say("cluster.ca", format!("there is no file `{}`", path.display()));
         }
         problems.into_found()
     }

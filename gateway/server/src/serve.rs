@@ -77,7 +77,8 @@ pub fn run(config: &Config, life: Life) -> Result<(), ServeError> {
         on_start();
     }
     tracing::info!(mcp = %config.listen.mcp, console = %config.listen.console, "serving");
-    server.run(RunArgs { shutdown_signal: Box::new(DrainThenStop { drain, stop: life.stop }) });
+    let stopping = DrainThenStop { drain, node: Arc::clone(&node), stop: life.stop };
+    server.run(RunArgs { shutdown_signal: Box::new(stopping) });
     drop(watching);
     control.block_on(node.close());
     control.shutdown_timeout(Duration::from_secs(5));
@@ -152,6 +153,7 @@ fn listen<A>(service: &mut Service<A>, address: SocketAddr, tls: Option<&Tls>) -
 /// Ends serving: on TERM and INT after the calls under way are done, on QUIT by handing the sockets to a successor.
 struct DrainThenStop {
     drain: Arc<Drain>,
+    node: Arc<Node>,
     stop: Option<Arc<Notify>>,
 }
 
@@ -176,6 +178,8 @@ impl ShutdownSignalWatch for DrainThenStop {
         if !self.drain.drain(DRAIN_TIME).await {
             tracing::warn!("some calls did not finish in time and are cut off");
         }
+        // While the connections to them are still served.
+        self.node.stop_upstreams().await;
         ShutdownSignal::FastShutdown
     }
 }

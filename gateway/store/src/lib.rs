@@ -10,6 +10,7 @@ mod demo_database;
 mod directory;
 mod failure;
 mod migrations;
+mod once;
 mod postgres;
 mod records;
 mod seen;

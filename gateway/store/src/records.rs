@@ -81,6 +81,7 @@ pub(crate) fn agent_principal(record: &AgentRecord) -> Principal {
         allowed_types: record.agent.allowed_types.clone(),
         max_risk: record.agent.max_risk,
         scopes: Vec::new(),
+        scoped: false,
     }
 }
 
@@ -107,6 +108,7 @@ pub(crate) fn tenant_key(
         allowed_types: Vec::new(),
         max_risk: Risk::R1,
         scopes,
+        scoped: false,
     };
     // A key without a tenant opens nothing.
     Ok(KeyOwner {

@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use gateway_core::ports::{Ledger, StoreError, TenantStore, ToolRegistry};
+use gateway_core::ports::{Ledger, Once, StoreError, TenantStore, ToolRegistry};
 use rand::RngCore;
 use sqlx::postgres::PgPool;
 
+use crate::once::MemoryOnce;
 use crate::postgres::{self, PostgresLedger, PostgresTenants, PostgresTools};
 use crate::sqlite::{SqliteLedger, SqlitePools, SqliteTenants, SqliteTools};
 
@@ -16,6 +17,7 @@ pub struct Store {
     tenants: Arc<dyn TenantStore>,
     registry: Arc<dyn ToolRegistry>,
     ledger: Arc<dyn Ledger>,
+    once: Arc<dyn Once>,
 }
 
 enum Engine {
@@ -36,6 +38,7 @@ impl Store {
                 tenants: Arc::new(SqliteTenants(pools.clone())),
                 registry: Arc::new(SqliteTools::new(&pools)),
                 ledger: Arc::new(SqliteLedger::new(pools.clone())),
+                once: Arc::new(MemoryOnce::default()),
                 engine: Engine::Sqlite(pools),
             });
         }
@@ -50,8 +53,14 @@ impl Store {
             tenants: Arc::new(PostgresTenants(pool.clone())),
             registry: Arc::new(PostgresTools::new(&pool)),
             ledger: Arc::new(PostgresLedger::new(pool.clone())),
+            once: Arc::new(MemoryOnce::default()),
             engine: Engine::Postgres(pool),
         })
+    }
+
+    /// Counted in this process alone.
+    pub fn once(&self) -> Arc<dyn Once> {
+        Arc::clone(&self.once)
     }
 
     pub fn tenants(&self) -> Arc<dyn TenantStore> {

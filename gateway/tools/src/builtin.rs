@@ -11,9 +11,9 @@ mod tests;
 
 use async_trait::async_trait;
 use gateway_core::names::NameError;
-use gateway_core::ports::{Answered, Content, Upstream, UpstreamError};
+use gateway_core::ports::{Answered, Upstream, UpstreamError};
 use gateway_core::{Ask, Exchange, Namespace, Permit, Principal};
-use gateway_protocol::{Message, Reply, Revision, RpcError, code};
+use gateway_protocol::{Message, Revision, RpcError, code};
 use serde_json::{Map, Value};
 
 pub use spec::{ToolSpec, annotations};
@@ -80,17 +80,17 @@ impl Upstream for BuiltinServer {
         let message = match &exchange.ask {
             Ask::Message(message) => message,
             // There is no session to end and nothing to listen to.
-            Ask::Listen { .. } | Ask::EndSession => return Ok(nothing(405)),
+            Ask::Listen { .. } | Ask::EndSession => return Ok(Answered::nothing(405)),
         };
         let Message::Request(request) = message else {
-            return Ok(nothing(202));
+            return Ok(Answered::nothing(202));
         };
         let revision = spoken(exchange, message);
         let (status, reply) = match self.answer(exchange, request, revision).await {
             Ok(result) => (200, Message::result(request.id.clone(), result)),
             Err(error) => (error_status(&error, revision), Message::error(Some(request.id.clone()), error)),
         };
-        Ok(Answered { status, session: None, content: Content::One(Reply::from_message(&reply)) })
+        Ok(Answered::one(status, &reply))
     }
 }
 
@@ -113,10 +113,6 @@ fn spoken(exchange: &Exchange, message: &Message) -> Revision {
 /// In a legacy session 404 would mean that the session is gone.
 fn error_status(error: &RpcError, revision: Revision) -> u16 {
     if error.code == code::METHOD_NOT_FOUND && revision.is_modern() { 404 } else { 200 }
-}
-
-fn nothing(status: u16) -> Answered {
-    Answered { status, session: None, content: Content::Nothing }
 }
 
 /// Checks the arguments against the tool's own schema, then runs it.

@@ -59,7 +59,7 @@ async fn answer(
         },
         Content::Nothing | Content::Foreign { .. } => return Err(not_mcp(namespace, &format!("HTTP status {status}"))),
     };
-    outcome(namespace, &reply).map(|outcome| (session, outcome))
+    outcome(namespace, &reply).map(|outcome| (session.map(|opened| opened.id), outcome))
 }
 
 fn outcome(namespace: &Namespace, reply: &Reply) -> Result<Outcome, UpstreamError> {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gateway_core::ports::{ExecutionEngine, Upstream};
+use gateway_core::ports::{ExecutionEngine, Spoken, Upstream};
 use gateway_core::{Namespace, Route, ToolName};
 
 use crate::aggregate::{Aggregate, Member, ServerInfo, resolve_name};
@@ -57,6 +57,10 @@ impl ExecutionEngine for Engine {
 
     fn resolve(&self, listed: &str) -> Option<ToolName> {
         resolve_name(listed, &self.separator, &self.members)
+    }
+
+    fn spoken(&self) -> Vec<(Namespace, Spoken)> {
+        self.by_name.iter().map(|(namespace, upstream)| (namespace.clone(), upstream.spoken())).collect()
     }
 }
 

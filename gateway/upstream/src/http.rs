@@ -15,7 +15,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use gateway_core::ports::{Answered, Upstream, UpstreamError};
+use gateway_core::ports::{Answered, Spoken, Upstream, UpstreamError};
 use gateway_core::{Namespace, Permit};
 
 use client::Client;
@@ -105,5 +105,9 @@ impl Upstream for HttpUpstream {
 
     fn observes_unclassified(&self) -> bool {
         self.unclassified_observe
+    }
+
+    fn spoken(&self) -> Spoken {
+        Spoken { transport: "streamable_http", ..Spoken::default() }
     }
 }

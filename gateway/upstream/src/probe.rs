@@ -74,16 +74,10 @@ impl Probe<'_> {
     }
 
     fn permit(&self, ask: Ask, revision: Option<Revision>, session: Option<Session>) -> Option<Permit> {
-        Permit::for_discovery(Exchange {
-            trace_id: TraceId::from_uuid(Uuid::now_v7()),
-            principal: Arc::clone(self.principal),
-            route: Route::One(self.namespace.clone()),
-            revision,
-            session,
-            ask,
-            subject: Subject::Plain,
-            carried: Vec::new(),
-        })
+        let trace_id = TraceId::from_uuid(Uuid::now_v7());
+        let route = Route::One(self.namespace.clone());
+        let plain = Exchange::new(trace_id, Arc::clone(self.principal), route, ask, Subject::Plain);
+        Permit::for_discovery(Exchange { revision, session, ..plain })
     }
 }
 

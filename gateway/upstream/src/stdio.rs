@@ -22,9 +22,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use gateway_core::ports::{Answered, Content, Upstream, UpstreamError};
+use gateway_core::ports::{Answered, Content, NewSession, Spoken, Upstream, UpstreamError};
 use gateway_core::{Ask, Exchange, Namespace, Permit, Principal};
-use gateway_protocol::{Message, Notification, Outcome, Reply, Request, Response, RpcError, code};
+use gateway_protocol::{Message, Notification, Outcome, Request, Response, RpcError, code};
 
 use flight::Flight;
 use process::Launch;
@@ -145,8 +145,9 @@ impl StdioUpstream {
             Ok(_) => {
                 let greeting = seat.greeting().await;
                 let session = self.sessions.open(&exchange.principal, seat);
-                let reply = Reply::from_message(&Message::result(request.id.clone(), greeting));
-                Ok(Answered { status: 200, session: Some(session.id().into()), content: Content::One(reply) })
+                let reply = Message::result(request.id.clone(), greeting);
+                let opened = NewSession { id: session.id().into(), pinned: true };
+                Ok(Answered { session: Some(opened), ..Answered::one(200, &reply) })
             }
             Err(SeatError::Refused(error)) => Ok(refused(request, 200, error)),
             Err(SeatError::Upstream(error)) => Err(error),
@@ -204,7 +205,7 @@ impl StdioUpstream {
 
     fn listen(&self, exchange: &Exchange) -> Result<Answered, UpstreamError> {
         let Some(session) = self.session(exchange)? else {
-            return Ok(Answered { status: 405, session: None, content: Content::Nothing });
+            return Ok(Answered::nothing(405));
         };
         let stream = mailbox::listen(Arc::clone(session.queue()));
         Ok(Answered { status: 200, session: None, content: Content::Stream(Box::pin(stream)) })
@@ -217,7 +218,7 @@ impl StdioUpstream {
             session.seat().stop();
             self.sessions.forget_seat(session.seat());
         }
-        Ok(Answered { status: 204, session: None, content: Content::Nothing })
+        Ok(Answered::nothing(204))
     }
 }
 
@@ -237,6 +238,14 @@ impl Upstream for StdioUpstream {
     fn observes_unclassified(&self) -> bool {
         self.unclassified_observe
     }
+
+    fn spoken(&self) -> Spoken {
+        Spoken { transport: "stdio", ..Spoken::default() }
+    }
+
+    async fn stop(&self) {
+        self.stop_children();
+    }
 }
 
 impl Drop for StdioUpstream {
@@ -246,7 +255,7 @@ impl Drop for StdioUpstream {
 }
 
 fn accepted() -> Answered {
-    Answered { status: 202, session: None, content: Content::Nothing }
+    Answered::nothing(202)
 }
 
 /// A dual-era client takes it as the sign to say `initialize`.
@@ -255,6 +264,5 @@ fn not_initialized(request: &Request) -> Answered {
 }
 
 fn refused(request: &Request, status: u16, error: RpcError) -> Answered {
-    let message = Message::error(Some(request.id.clone()), error);
-    Answered { status, session: None, content: Content::One(Reply::from_message(&message)) }
+    Answered::one(status, &Message::error(Some(request.id.clone()), error))
 }

@@ -10,7 +10,7 @@ use futures::StreamExt;
 use gateway_core::exchange::{Ask, Exchange, Route, Subject, ToolSubject};
 use gateway_core::matrix::Matrix;
 use gateway_core::policies::Policies;
-use gateway_core::ports::{Answered, Content, StreamItem, Upstream, UpstreamError};
+use gateway_core::ports::{Answered, Content, NewSession, StreamItem, Upstream, UpstreamError};
 use gateway_core::session::Session;
 use gateway_core::{Chain, Judge, Namespace, Permit, Plugin, PluginMode, Principal, TraceId, Verdict};
 use gateway_protocol::revision::meta;
@@ -83,16 +83,9 @@ impl Client {
     fn permit_for(&self, ask: Ask, subject: Subject) -> Permit {
         let session =
             self.session.as_ref().map(|id| Session::new(&self.principal, &self.route, self.revision, id.clone()));
-        admit(Exchange {
-            trace_id: TraceId::from_uuid(uuid::Uuid::now_v7()),
-            principal: Arc::clone(&self.principal),
-            route: self.route.clone(),
-            revision: self.revision,
-            session,
-            ask,
-            subject,
-            carried: self.carried.clone(),
-        })
+        let trace_id = TraceId::from_uuid(uuid::Uuid::now_v7());
+        let plain = Exchange::new(trace_id, Arc::clone(&self.principal), self.route.clone(), ask, subject);
+        admit(Exchange { revision: self.revision, session, carried: self.carried.clone(), ..plain })
     }
 
     pub(crate) fn message(&self, value: &Value) -> Permit {
@@ -267,7 +260,7 @@ impl FakeUpstream {
 impl Upstream for FakeUpstream {
     async fn call(&self, permit: &Permit) -> Result<Answered, UpstreamError> {
         let exchange = permit.exchange();
-        let nothing = Ok(Answered { status: 202, session: None, content: Content::Nothing });
+        let nothing = Ok(Answered::nothing(202));
         match self.mood {
             Mood::Dead => return Err(UpstreamError::Unreachable(space("dead"), "refused".into())),
             Mood::Hanging => std::future::pending::<()>().await,
@@ -292,7 +285,7 @@ impl Upstream for FakeUpstream {
         let session = (request.method == "initialize" && answer.is_ok()).then(|| {
             let id = uuid::Uuid::new_v4().to_string();
             self.sessions.lock().unwrap().push(id.clone());
-            id
+            NewSession { id, pinned: false }
         });
         let status = if matches!(&answer, Err(error) if error.code == -32000) { 400 } else { 200 };
         let reply = match answer {
@@ -313,6 +306,6 @@ impl Upstream for FakeUpstream {
             let content = Content::Stream(Box::pin(futures::stream::iter(items)));
             return Ok(Answered { status, session, content });
         }
-        Ok(Answered { status, session, content: Content::One(Reply::from_message(&reply)) })
+        Ok(Answered { session, ..Answered::one(status, &reply) })
     }
 }

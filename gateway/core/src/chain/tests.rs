@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use gateway_protocol::Message;
 use serde_json::json;
 
 use super::*;
-use crate::exchange::{Route, ToolSubject};
+use crate::exchange::{Ask, Route, Subject, ToolSubject};
 use crate::identity::Principal;
 use crate::manifest::RiskLevel;
 use crate::matrix::Matrix;
@@ -54,16 +55,9 @@ fn exchange(level: Option<RiskLevel>, observed: bool) -> Exchange {
         Arc::new(ClassifiedTool::new(manifest, None))
     });
     let params = json!({ "name": "tool" }).as_object().cloned();
-    Exchange {
-        trace_id: TraceId::from_uuid(uuid::Uuid::nil()),
-        principal: Arc::new(Principal::anonymous()),
-        route: Route::All,
-        revision: None,
-        session: None,
-        ask: Ask::Message(Message::request(1, "tools/call", params)),
-        subject: Subject::Tool(ToolSubject { name, classified, observed }),
-        carried: Vec::new(),
-    }
+    let ask = Ask::Message(Message::request(1, "tools/call", params));
+    let subject = Subject::Tool(ToolSubject { name, classified, observed });
+    Exchange::new(TraceId::from_uuid(uuid::Uuid::nil()), Arc::new(Principal::anonymous()), Route::All, ask, subject)
 }
 
 fn judge(name: &'static str, verdict: fn(&Exchange) -> Verdict) -> Plugin {
@@ -148,10 +142,17 @@ fn watching_an_unclassified_tool_softens_only_what_judges_its_class() {
 }
 
 #[test]
-fn the_gateways_own_permits_never_act() {
-    let mut own = exchange(None, false);
-    own.subject = Subject::Plain;
-    assert!(Permit::for_discovery(own.clone()).is_none(), "tools/call is nobody's own question");
-    own.ask = Ask::Message(Message::request(1, "tools/list", None));
-    assert!(Permit::for_discovery(own).is_some());
+fn what_would_be_denied_is_not_shown_and_what_may_be_approved_is() {
+    let read = || exchange(Some(RiskLevel::ReadOnly), false);
+    let shows = |plugins, exchange: &Exchange| {
+        Chain::new(plugins, Arc::new(Policies::new(BTreeMap::new(), Matrix::standard()))).shows(exchange)
+    };
+    let denies = |mode| (judge("manifest", |_| Verdict::deny("r", "no")), mode);
+    assert!(shows(vec![(judge("a", |_| Verdict::Grant), ENFORCE)], &read()));
+    assert!(shows(vec![(judge("a", |_| Verdict::escalate("r", "ask")), ENFORCE)], &read()));
+    assert!(!shows(vec![(judge("a", |_| Verdict::Grant), ENFORCE), denies(ENFORCE)], &read()));
+    assert!(shows(vec![denies(OBSERVE)], &read()), "not obeyed when called either");
+    assert!(!shows(vec![(judge("fails", |_| panic!("a bug")), ENFORCE)], &read()));
+    assert!(shows(vec![denies(ENFORCE)], &exchange(None, true)), "watched");
+    assert!(!shows(vec![denies(ENFORCE)], &exchange(None, false)), "unclassified");
 }

@@ -56,6 +56,9 @@ fn context(exchange: &Exchange, ruling: &Ruling) -> Canonical {
     let tool = exchange.tool().is_some();
     let mut written = Object::with_capacity(448);
     written.text("args_hash", arguments_hash(exchange).as_deref());
+    if let Some(before) = &exchange.continues {
+        written.text("continues", Some(before.as_str()));
+    }
     written.text("decision", Some(ruling.decision.as_str()));
     if !tool {
         written.text("method", Some(subject(exchange)));

@@ -3,7 +3,7 @@
 use gateway_protocol::{Malformed, Message, Revision, code, headers};
 use serde_json::Value;
 
-use super::{Caller, Gateway};
+use super::{Caller, Gateway, Wire};
 use crate::chain::Chain;
 use crate::exchange::{Ask, Exchange, Route, Subject, ToolSubject};
 use crate::names::{ToolName, TraceId};
@@ -46,16 +46,8 @@ impl Gateway {
         // Only the stateless era mirrors arguments in headers; before it nobody checks them, so nobody gets them.
         let mirrored = caller.headers.params.iter().filter(|_| declared.is_some_and(Revision::is_modern));
         carried.extend(mirrored.map(|(name, value)| (format!("{}{name}", headers::PARAM_PREFIX), value.clone())));
-        Ok(Exchange {
-            trace_id,
-            principal: caller.principal.clone(),
-            route: caller.route.clone(),
-            revision,
-            session,
-            ask,
-            subject,
-            carried,
-        })
+        let (principal, route) = (caller.principal.clone(), caller.route.clone());
+        Ok(Exchange { revision, session, carried, ..Exchange::new(trace_id, principal, route, ask, subject) })
     }
 
     fn open_session(&self, caller: &Caller, ask: &Ask) -> Result<Option<Session>, Indescribable> {
@@ -63,7 +55,7 @@ impl Gateway {
         let Some(token) = caller.headers.session_id.as_deref().filter(|_| !starts_one) else {
             return Ok(None);
         };
-        match Session::open(token, self.seal.as_ref(), &caller.principal, &caller.route) {
+        match Session::open(token, self.ports.seal.as_ref(), &caller.principal, &caller.route) {
             Some(session) => Ok(Some(session)),
             None => Err(Indescribable::SessionGone),
         }
@@ -77,7 +69,7 @@ impl Gateway {
         }
         let token = caller.headers.session_id.as_deref();
         let session =
-            token.and_then(|token| Session::open(token, self.seal.as_ref(), &caller.principal, &caller.route));
+            token.and_then(|token| Session::open(token, self.ports.seal.as_ref(), &caller.principal, &caller.route));
         let said = caller.headers.protocol_version.as_deref().map(str::parse::<Revision>);
         let revision = match (session, said) {
             (Some(session), _) => session.revision(),
@@ -97,6 +89,9 @@ fn declared_revision(caller: &Caller, ask: &Ask) -> Result<Option<Revision>, Mal
         let said = caller.headers.protocol_version.as_deref();
         return Ok(said.and_then(|said| said.parse().ok()));
     };
+    if caller.wire == Wire::Messages {
+        return headers::body_revision(message);
+    }
     let declared = headers::declared_revision(&caller.headers, message)?;
     if declared.is_some_and(Revision::is_modern) {
         headers::check_agreement(&caller.headers, message)?;

@@ -141,27 +141,27 @@ fn input(exchange: &Exchange) -> Option<JsonText> {
 
 /// Refusals before there is an exchange.
 impl Gateway {
-    pub(super) async fn refuse_stranger(&self, error: &AuthError) -> Answer {
+    pub(super) async fn refuse_stranger(&self, error: &AuthError, metadata_url: Option<&str>) -> Answer {
         // Nobody was refused: nobody could be asked who this is.
         if let AuthError::Unavailable(cause) = error {
             tracing::error!(cause = cause.as_ref() as &dyn std::error::Error, "{error}");
             return refusal::identity_unavailable(error);
         }
-        let trace_id = TraceId::from_uuid(self.clock.fresh_id());
+        let trace_id = TraceId::from_uuid(self.ports.clock.fresh_id());
         let stranger = Principal::anonymous();
         // All strangers share one measure: beyond it they are turned away without filling the ledger.
-        if let Err(limited) = self.usage.take(&stranger) {
+        if let Err(limited) = self.ports.usage.take(&stranger) {
             return refusal::limited(&trace_id, &limited, None);
         }
         let reason = Reason::new("identity", "credential", error.to_string());
         match self.record_refusal(&stranger, &trace_id, Status::Unauthenticated, &reason).await {
-            Ok(()) => refusal::unauthenticated(&trace_id, error, None),
+            Ok(()) => refusal::unauthenticated(&trace_id, error, metadata_url),
             Err(_) => refusal::unrecorded(&trace_id, None),
         }
     }
 
     pub(super) async fn refuse_malformed(&self, caller: &Caller, malformed: &Malformed) -> Answer {
-        let trace_id = TraceId::from_uuid(self.clock.fresh_id());
+        let trace_id = TraceId::from_uuid(self.ports.clock.fresh_id());
         let reason = Reason::new("protocol", "malformed", kept(&malformed.message));
         match self.record_refusal(&caller.principal, &trace_id, Status::Malformed, &reason).await {
             Ok(()) => refusal::malformed(malformed),
@@ -205,8 +205,8 @@ impl Gateway {
         status: Status,
         reason: &Reason,
     ) -> Result<(), LedgerError> {
-        let mut room = Room::reserve(&self.audit)?;
-        let now = self.clock.now();
+        let mut room = Room::reserve(&self.ports.audit)?;
+        let now = self.ports.clock.now();
         let draft = TraceDraft {
             tenant: principal.tenant,
             agent: principal.agent.clone(),

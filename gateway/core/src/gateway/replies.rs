@@ -9,21 +9,19 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
-use gateway_protocol::{Id, Outcome, Reply, ReplyKind, Revision, headers, sse};
+use gateway_protocol::{Id, Reply, ReplyKind, headers, sse};
 
 use super::record::{Story, status_of};
-use super::{Gateway, request_id};
+use super::{Caller, Gateway, opening, request_id};
 use crate::chain::{Chain, Permit};
 use crate::exchange::{Ask, Exchange};
-use crate::lists;
+use crate::lists::{self, ListFilter};
 use crate::names::TenantId;
 use crate::outcome::{JsonText, Status};
-use crate::ports::{Answered, Content, ExecutionEngine, StreamItem, ToolDefinition, ToolRegistry, UpstreamError};
+use crate::ports::{
+    Answered, Content, ExecutionEngine, StreamItem, StreamSlot, ToolDefinition, ToolRegistry, UpstreamError,
+};
 use crate::refusal::{self, Answer, AnswerBody, Manner};
-use crate::session::Session;
-
-/// A handshake's answer comes within this many events, or the upstream is not speaking MCP.
-const HANDSHAKE_EVENTS: usize = 16;
 
 type Items = BoxStream<'static, Result<StreamItem, UpstreamError>>;
 
@@ -31,23 +29,26 @@ impl Gateway {
     pub(super) async fn relay(
         &self,
         chain: &Arc<Chain>,
+        caller: &Caller,
         permit: Permit,
         answered: Answered,
-        mut story: Story,
+        kept: Kept,
     ) -> Answer {
+        let Kept { mut story, slot } = kept;
         let exchange = permit.into_exchange();
         let id = request_id(&exchange.ask);
         let Answered { status, session, content } = answered;
         let review = Arc::new(Review {
             chain: Arc::clone(chain),
-            registry: Arc::clone(&self.registry),
+            registry: Arc::clone(&self.ports.registry),
             engine: self.engine.load_full(),
             manner: self.settings.load().manner,
+            filter: caller.filter.clone(),
             id,
             exchange,
         });
         let (content, negotiated) = match review.exchange.method() {
-            Some("initialize") => handshake(content).await,
+            Some("initialize") => opening::answer(content).await,
             _ => (content, None),
         };
         let mut answer = match content {
@@ -88,17 +89,23 @@ impl Gateway {
                 Answer { status, headers: Vec::new(), body: AnswerBody::Json(reply.raw().clone()) }
             }
             Content::Stream(items) => {
-                let replies = Replies { items: Some(items), review: Arc::clone(&review), story, answered: false };
+                let replies =
+                    Replies { items: Some(items), review: Arc::clone(&review), story, answered: false, _slot: slot };
                 Answer { status, headers: Vec::new(), body: AnswerBody::Events(replies.boxed()) }
             }
         };
-        if let Some(upstream_id) = session.filter(|_| review.exchange.method() == Some("initialize")) {
-            let Exchange { principal, route, revision, .. } = &review.exchange;
-            let session = Session::new(principal, route, negotiated.or(*revision), upstream_id);
-            answer = answer.with(headers::SESSION_ID, session.seal(self.seal.as_ref()));
+        if let Some(opened) = session.filter(|_| review.exchange.method() == Some("initialize")) {
+            let session = self.new_session(&review.exchange, opened, negotiated);
+            answer = answer.with(headers::SESSION_ID, session.seal(self.ports.seal.as_ref()));
         }
         answer
     }
+}
+
+/// What lives as long as the answer does.
+pub(super) struct Kept {
+    pub(super) story: Story,
+    pub(super) slot: Option<StreamSlot>,
 }
 
 /// What must be known of the question while its replies arrive.
@@ -107,6 +114,7 @@ struct Review {
     registry: Arc<dyn ToolRegistry>,
     engine: Arc<Arc<dyn ExecutionEngine>>,
     manner: Manner,
+    filter: ListFilter,
     id: Option<Id>,
     exchange: Exchange,
 }
@@ -144,8 +152,8 @@ impl Review {
     }
 
     fn govern_list(&self, reply: &mut Reply) {
-        let governed = lists::govern_tools(&self.exchange, self.chain.policies(), self.engine.as_ref().as_ref(), reply);
-        match governed {
+        let engine = self.engine.as_ref().as_ref();
+        match lists::govern_list(&self.exchange, &self.chain, engine, &self.filter, reply) {
             Ok(seen) => {
                 if let (Some(tenant), false) = (self.exchange.principal.tenant, seen.is_empty()) {
                     self.remember(tenant, seen);
@@ -161,44 +169,6 @@ impl Review {
             (tool, level)
         });
         self.registry.seen(tenant, classified.collect());
-    }
-}
-
-/// The handshake's answer is needed before the session id can be sealed, and headers go out first.
-async fn handshake(content: Content) -> (Content, Option<Revision>) {
-    match content {
-        Content::One(reply) => {
-            let revision = negotiated(&reply);
-            (Content::One(reply), revision)
-        }
-        Content::Stream(mut items) => {
-            let mut first = Vec::new();
-            let mut revision = None;
-            while first.len() < HANDSHAKE_EVENTS {
-                let Some(item) = items.next().await else { break };
-                revision = match &item {
-                    Ok(StreamItem::Event { reply: Some(reply), .. }) if reply.is_final() => negotiated(reply),
-                    _ => None,
-                };
-                let over = item.is_err() || revision.is_some();
-                first.push(item);
-                if over {
-                    break;
-                }
-            }
-            (Content::Stream(futures::stream::iter(first).chain(items).boxed()), revision)
-        }
-        other => (other, None),
-    }
-}
-
-fn negotiated(reply: &Reply) -> Option<Revision> {
-    let gateway_protocol::Message::Response(response) = reply.message().ok()? else {
-        return None;
-    };
-    match response.outcome {
-        Outcome::Result(result) => result.get("protocolVersion")?.as_str()?.parse().ok(),
-        Outcome::Error(_) => None,
     }
 }
 
@@ -231,6 +201,7 @@ struct Replies {
     story: Story,
     /// The question has its final answer; what follows is not ours to judge complete or broken.
     answered: bool,
+    _slot: Option<StreamSlot>,
 }
 
 impl Stream for Replies {

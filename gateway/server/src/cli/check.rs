@@ -66,6 +66,10 @@ fn warnings(config: &Config, policies: &LoadedPolicies) -> Vec<String> {
             config.listen.mcp
         ));
     }
+    let mutual = config.listen.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
+    if mutual && config.cluster.advertise.is_some() {
+        told.push("cluster.advertise: nodes have no client certificate, so with `listen.tls.client_ca` none reaches another; sessions are only rebuilt".into());
+    }
     if !config.listen.console.ip().is_loopback() {
         told.push(format!("listen.console: {} is reachable from other machines", config.listen.console));
     }

@@ -22,7 +22,7 @@ pub async fn run(args: &SuggestArgs) -> Result<(), Failure> {
         return Err(Failure::new(format!("the configuration has no upstream `{}`; it has {known}", args.namespace)));
     };
     let server =
-        crate::compose::upstream_for(&args.namespace, upstream, &config).map_err(|error| Failure::of(&error))?;
+        crate::compose::transport_for(&args.namespace, upstream, &config).map_err(|error| Failure::of(&error))?;
     let principal = Arc::new(Principal::anonymous());
     let tools = list_tools(&*server, &args.namespace, &principal).await.map_err(|error| Failure::of(&error))?;
     print(draft(&args.namespace, &tools).trim_end())

@@ -16,19 +16,24 @@ use super::sound_upstreams::{separator, upstreams};
 use super::written::{
     WrittenAudit, WrittenConfig, WrittenIdentity, WrittenLimits, WrittenListen, WrittenLog, WrittenTls,
 };
-use super::{Audit, Config, Identity, Limits, Listen, Log, Oidc, Secret, Tls};
+use super::{Audit, Cluster, Config, Identity, Limits, Listen, Log, Oidc, Secret, Tls};
 
 const STORE: &str = "sqlite://data/portreeve.db";
 
 pub fn config(written: WrittenConfig, file: Option<&Path>, problems: &mut Problems) -> Config {
     let base = file.and_then(Path::parent).unwrap_or(Path::new(""));
     let listen = listen(written.listen, base, problems);
+    let cluster = Cluster {
+        advertise: base_url(written.cluster.advertise, "cluster.advertise", problems),
+        ca: written.cluster.ca.map(|file| base.join(file)),
+    };
     let store = store_url(written.store.url.as_deref().unwrap_or(STORE), base, problems);
     let audit = audit(written.audit, &store, base, problems);
     let tool_separator = separator(written.tool_separator, problems);
     let upstreams = upstreams(written.upstreams, &tool_separator, listen.mcp.ip().is_loopback(), base, problems);
     Config {
         file: file.map(Path::to_owned),
+        cluster,
         upstreams,
         store: Secret::new(store),
         shared_state: shared_state(written.shared_state.url, problems),
@@ -70,7 +75,22 @@ fn listen(written: WrittenListen, base: &Path, problems: &mut Problems) -> Liste
         tls: written.tls.map(|tls| tls_files(tls, base)),
         hosts: lower(written.hosts),
         origins: lower(written.origins),
+        public_url: base_url(written.public_url, "listen.public_url", problems),
     }
+}
+
+/// A URL that paths are put behind: whatever else it holds would end up in the middle of them.
+fn base_url(written: Option<String>, path: &str, problems: &mut Problems) -> Option<String> {
+    let text = written?;
+    let good = |uri: &http::Uri| {
+        let plain = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
+        matches!(uri.scheme_str(), Some("http" | "https")) && plain && uri.query().is_none()
+    };
+    if text.contains('#') || !text.parse().is_ok_and(|uri| good(&uri)) {
+        problems.say(path, "is not a plain URL: expected `https://host` or `https://host:port/path`");
+        return None;
+    }
+    Some(text.trim_end_matches('/').to_owned())
 }
 
 fn address(written: Option<String>, path: &str, usual_port: u16, problems: &mut Problems) -> SocketAddr {
@@ -181,6 +201,9 @@ fn limits(written: &WrittenLimits, problems: &mut Problems) -> Limits {
     let bytes = |value: Option<Size>, key: &str, usual: u64, most: u64, problems: &mut Problems| {
         within(value.map(|size| size.0), key, usual, 1024..=most, problems) as usize
     };
+    let count = |value: Option<Count>, key: &str, usual: u64, most: u64, problems: &mut Problems| {
+        within(value.map(|count| count.0), key, usual, 1..=most, problems)
+    };
     let per_minute = within(
         written.agent_per_minute.map(|count| count.0),
         "agent_per_minute",
@@ -196,6 +219,10 @@ fn limits(written: &WrittenLimits, problems: &mut Problems) -> Limits {
         body_time: seconds(written.body_seconds, "body_seconds", 30, problems),
         idle_time: seconds(written.idle_seconds, "idle_seconds", 60, problems),
         agent_per_minute: u32::try_from(per_minute).ok().and_then(NonZeroU32::new),
+        hold_time: Duration::from_secs(count(written.hold_seconds, "hold_seconds", 300, 3600, problems)),
+        held_calls: count(written.held_calls, "held_calls", 16, 1000, problems) as usize,
+        call_time: seconds(written.call_seconds, "call_seconds", 3600, problems),
+        streams: count(written.streams, "streams", 64, 100_000, problems) as usize,
     }
 }
 

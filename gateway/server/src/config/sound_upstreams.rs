@@ -5,12 +5,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use gateway_core::Namespace;
+use gateway_protocol::Revision;
+use gateway_upstream::{CacheRule, Protocol};
 use http::{HeaderName, HeaderValue, Uri};
 
 use super::problem::Problems;
 use super::sound::is_loopback;
-use super::written::{Unclassified, WrittenUpstream};
-use super::{BUILT_IN, Secret, Transport, UpstreamConfig};
+use super::written::{Unclassified, WrittenCache, WrittenProtocol, WrittenUpstream};
+use super::{BUILT_IN, HttpKind, Secret, Transport, UpstreamConfig};
 
 const SEPARATOR: &str = "__";
 const TIMEOUT_SECONDS: u64 = 60;
@@ -56,12 +58,15 @@ pub fn upstreams(
             problems.say(path.as_str(), format!("runs into the tool separator `{separator}`; choose another name"));
         }
         let timeout = timeout(&upstream, &path, problems);
+        let protocol = upstream.protocol.map(protocol).unwrap_or_default();
+        let cache = cache(upstream.cache.as_ref(), &path, problems);
         let observe = upstream.unclassified == Some(Unclassified::Observe);
         let Some(transport) = transport(upstream, &path, base, problems) else { continue };
         if observe {
             allow_observing(&transport, listens_on_loopback, &path, problems);
         }
-        sound.insert(namespace, UpstreamConfig { transport, observe_unclassified: observe, timeout });
+        let config = UpstreamConfig { transport, observe_unclassified: observe, timeout, protocol, cache };
+        sound.insert(namespace, config);
     }
     sound
 }
@@ -72,6 +77,27 @@ fn timeout(upstream: &WrittenUpstream, path: &str, problems: &mut Problems) -> D
         problems.say(format!("{path}.timeout_seconds"), format!("is {seconds}, must be between 1 and 86400"));
     }
     Duration::from_secs(seconds)
+}
+
+fn protocol(written: WrittenProtocol) -> Protocol {
+    match written {
+        WrittenProtocol::Auto => Protocol::Auto,
+        WrittenProtocol::Modern | WrittenProtocol::V2026_07_28 => Protocol::Modern,
+        WrittenProtocol::Legacy => Protocol::Legacy(None),
+        WrittenProtocol::V2024_11_05 => Protocol::Legacy(Some(Revision::V2024_11_05)),
+        WrittenProtocol::V2025_03_26 => Protocol::Legacy(Some(Revision::V2025_03_26)),
+        WrittenProtocol::V2025_06_18 => Protocol::Legacy(Some(Revision::V2025_06_18)),
+        WrittenProtocol::V2025_11_25 => Protocol::Legacy(Some(Revision::V2025_11_25)),
+    }
+}
+
+fn cache(written: Option<&WrittenCache>, path: &str, problems: &mut Problems) -> Option<CacheRule> {
+    let written = written?;
+    let seconds = written.seconds.map(|count| count.0);
+    if let Some(seconds) = seconds.filter(|seconds| *seconds > 86_400) {
+        problems.say(format!("{path}.cache.seconds"), format!("is {seconds}, must be between 0 and 86400"));
+    }
+    Some(CacheRule { lifetime: seconds.map(Duration::from_secs), shared: written.shared.unwrap_or(false) })
 }
 
 /// Unknown tools may be watched where nobody else can reach them; anywhere else it would be an open door.
@@ -108,10 +134,17 @@ fn transport(written: WrittenUpstream, path: &str, base: &Path, problems: &mut P
             refuse_strays(&strays, "command", path, problems);
             let url = written.url.unwrap_or_default();
             check_url(&url, path, problems);
-            Some(Transport::Http { url, headers: headers(written.headers, path, problems) })
+            let kind = written.transport.unwrap_or_default();
+            // The older transport is older than the stateless era.
+            let modern = [Some(WrittenProtocol::Modern), Some(WrittenProtocol::V2026_07_28)];
+            if kind == HttpKind::Sse && modern.contains(&written.protocol) {
+                problems.say(format!("{path}.transport"), "`sse` never carried the `protocol` that is set");
+            }
+            Some(Transport::Http { url, headers: headers(written.headers, path, problems), kind })
         }
         (false, true) => {
-            refuse_strays(&[("headers", !written.headers.is_empty())], "url", path, problems);
+            let strays = [("headers", !written.headers.is_empty()), ("transport", written.transport.is_some())];
+            refuse_strays(&strays, "url", path, problems);
             let command = written.command.unwrap_or_default();
             if command.trim().is_empty() {
                 problems.say(format!("{path}.command"), "must not be empty");

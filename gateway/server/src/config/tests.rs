@@ -1,6 +1,8 @@
 //! Whole configurations: defaults, every kind of problem, and what must stay hidden.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod eras;
+
 use std::path::Path;
 
 use super::*;
@@ -196,7 +198,7 @@ limits: { agent_per_minute: '${RATE}' }",
     assert_eq!(config.limits.agent_per_minute.map(std::num::NonZeroU32::get), Some(7));
     let mut upstreams = config.upstreams.values();
     let (a, b) = (upstreams.next().unwrap(), upstreams.next().unwrap());
-    let Transport::Http { url, headers } = &a.transport else { panic!("{a:?}") };
+    let Transport::Http { url, headers, .. } = &a.transport else { panic!("{a:?}") };
     assert_eq!(url, "https://a.example.com/mcp?key=t0p-secret");
     assert_eq!(headers.get("authorization").map(Secret::reveal), Some("Bearer t0p-secret"));
     let Transport::Stdio { command, args, env, .. } = &b.transport else { panic!("{b:?}") };

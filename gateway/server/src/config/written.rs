@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::numbers::{Count, Size};
-use super::{AuditWait, OnDenied, Sharing};
+use super::{AuditWait, HttpKind, OnDenied, Sharing};
 
 /// The configuration of a Portreeve gateway. `${NAME}` in any text comes from the environment; relative paths start at
 /// the directory of this file.
@@ -18,6 +18,8 @@ use super::{AuditWait, OnDenied, Sharing};
 pub struct WrittenConfig {
     /// Where the gateway listens.
     pub listen: WrittenListen,
+    /// How the other nodes on the same store reach this one.
+    pub cluster: WrittenCluster,
     /// Where tenants, agents, keys and the audit chain are kept.
     pub store: WrittenStore,
     /// Optional: cluster-wide rate limits.
@@ -55,6 +57,18 @@ pub struct WrittenListen {
     pub hosts: Vec<String>,
     /// Web origins accepted beside those of the listener itself, such as `https://app.example.com`.
     pub origins: Vec<String>,
+    /// What clients call the MCP listener, such as `https://gateway.example.com`. Default: what each request calls it.
+    pub public_url: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WrittenCluster {
+    /// This node's own MCP listener as the others reach it, such as `https://10.0.0.7:8443`. Default: the listener's address,
+    /// unless that is every address of the machine.
+    pub advertise: Option<String>,
+    /// The authority that the nodes' certificates are checked against, PEM. Default: the system's.
+    pub ca: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -102,8 +116,45 @@ pub struct WrittenUpstream {
     pub sharing: Option<Sharing>,
     /// What happens to tools without a manifest. `observe` lets them pass and says so loudly; loopback only. Default `deny`.
     pub unclassified: Option<Unclassified>,
-    /// How long one call may take. Default 60.
+    /// How long an answer may take to begin, and then fall silent. Default 60.
     pub timeout_seconds: Option<Count>,
+    /// Which MCP revision it speaks: found out, or one of the two eras, or one revision. Default `auto`.
+    pub protocol: Option<WrittenProtocol>,
+    /// Which HTTP transport it speaks. Default `auto`.
+    pub transport: Option<HttpKind>,
+    /// How its lists are kept. Default: as the server says.
+    pub cache: Option<WrittenCache>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+pub enum WrittenProtocol {
+    #[serde(rename = "auto")]
+    Auto,
+    /// 2026-07-28.
+    #[serde(rename = "modern")]
+    Modern,
+    /// The newest of the revisions that open with a handshake.
+    #[serde(rename = "legacy")]
+    Legacy,
+    #[serde(rename = "2024-11-05")]
+    V2024_11_05,
+    #[serde(rename = "2025-03-26")]
+    V2025_03_26,
+    #[serde(rename = "2025-06-18")]
+    V2025_06_18,
+    #[serde(rename = "2025-11-25")]
+    V2025_11_25,
+    #[serde(rename = "2026-07-28")]
+    V2026_07_28,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WrittenCache {
+    /// How long a list is kept, whatever the server says; 0 keeps none.
+    pub seconds: Option<Count>,
+    /// One list for all callers, whatever the server says: only for servers that show everybody the same. Default false.
+    pub shared: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -159,6 +210,14 @@ pub struct WrittenLimits {
     pub idle_seconds: Option<Count>,
     /// Calls an agent may make in a minute; 0 is no limit. Default 100.
     pub agent_per_minute: Option<Count>,
+    /// How long a call waits for its caller to answer a question of the server. Default 300, at most 3600.
+    pub hold_seconds: Option<Count>,
+    /// Calls of one agent that may wait so at once, on each upstream. Default 16.
+    pub held_calls: Option<Count>,
+    /// The longest a call may take, however lively it is. Default 3600.
+    pub call_seconds: Option<Count>,
+    /// Streams on which one agent may listen at once. Default 64.
+    pub streams: Option<Count>,
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]

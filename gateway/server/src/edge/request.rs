@@ -2,8 +2,9 @@
 
 use bytes::{Bytes, BytesMut};
 use gateway_core::exchange::Route;
-use gateway_core::gateway::{Inbound, Verb};
+use gateway_core::gateway::{Inbound, Verb, Wire};
 use gateway_core::identity::Credential;
+use gateway_core::lists::ListFilter;
 use gateway_protocol::Revision;
 use gateway_protocol::headers::McpHeaders;
 use http::header::HeaderName;
@@ -90,7 +91,17 @@ pub async fn read(
         Method::DELETE => Verb::Delete,
         _ => return Err(refused(405, "use POST, GET or DELETE")),
     };
-    Ok(Asked::Mcp { inbound: Box::new(Inbound { route, verb, headers: mcp, carried, credential }), modern })
+    let inbound = Inbound {
+        route,
+        verb,
+        headers: mcp,
+        carried,
+        credential,
+        wire: Wire::Http,
+        metadata_url: None,
+        filter: ListFilter::default(),
+    };
+    Ok(Asked::Mcp { inbound: Box::new(inbound), modern })
 }
 
 async fn body(session: &mut ServerSession, limits: &EdgeLimits, expects: bool) -> Result<Bytes, Unreadable> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gateway_core::manifest::GOVERNANCE;
-use gateway_core::policies::ClassifiedTool;
+use gateway_core::policies::{ClassifiedTool, ToolMetadata};
 use gateway_core::{Classification, Namespace, ToolManifest, ToolName};
 use serde::Deserialize;
 use serde_json::Value;
@@ -16,6 +16,7 @@ struct WrittenFile {
     /// Read one by one, so that a fault in one does not hide the faults of the others.
     manifests: Vec<Value>,
     handling: BTreeMap<String, Value>,
+    metadata: BTreeMap<String, Value>,
 }
 
 #[derive(Deserialize, Default)]
@@ -70,13 +71,7 @@ impl Manifests {
         let mut raised = BTreeMap::new();
         for (id, tree) in written.handling {
             let path = format!("handling.{id}");
-            let manifest = here.iter().map(|(manifest, _)| manifest).find(|manifest| manifest.id.as_str() == id);
-            // The manifest it belongs to may be one of those that could not be read.
-            if manifest.is_none() && !unread {
-                let known = here.iter().map(|(manifest, _)| manifest.id.as_str());
-                let hint = nearest(&id, known).map_or(String::new(), |likely| format!("; did you mean `{likely}`?"));
-                problems.say(path.as_str(), format!("no manifest in this file has this id{hint}"));
-            }
+            let manifest = manifest_of(&id, &here, unread, &path, problems);
             if let Some(handling) = read::<WrittenHandling>(tree, &path, problems) {
                 check_sql(handling.sql.as_ref(), &path, problems);
                 if let (Some(manifest), Some(wanted)) = (manifest, handling.classification) {
@@ -85,13 +80,54 @@ impl Manifests {
                 }
             }
         }
+        let mut described = BTreeMap::new();
+        for (id, tree) in written.metadata {
+            let path = format!("metadata.{id}");
+            manifest_of(&id, &here, unread, &path, problems);
+            if let Some(metadata) = read::<ToolMetadata>(tree, &path, problems) {
+                check_metadata(&metadata, &path, problems);
+                described.insert(id, metadata);
+            }
+        }
         for (manifest, path) in here {
             check_manifest(&manifest, namespace, &path, problems);
             let classification = raised.get(manifest.id.as_str()).copied();
             let id = manifest.id.clone();
-            if self.tools.insert(id.clone(), ClassifiedTool::new(manifest, classification)).is_some() {
+            let tool = ClassifiedTool::new(manifest, classification).described(described.remove(id.as_str()));
+            if self.tools.insert(id.clone(), tool).is_some() {
                 problems.say(format!("{path}.id"), format!("`{id}` has a manifest already"));
             }
+        }
+    }
+}
+
+/// The manifest that a section beside them is about.
+fn manifest_of<'a>(
+    id: &str,
+    here: &'a [(ToolManifest, String)],
+    unread: bool,
+    path: &str,
+    problems: &mut Problems,
+) -> Option<&'a ToolManifest> {
+    let found = here.iter().map(|(manifest, _)| manifest).find(|manifest| manifest.id.as_str() == id);
+    // The manifest it belongs to may be one of those that could not be read.
+    if found.is_none() && !unread {
+        let known = here.iter().map(|(manifest, _)| manifest.id.as_str());
+        let hint = nearest(id, known).map_or(String::new(), |likely| format!("; did you mean `{likely}`?"));
+        problems.say(path, format!("no manifest in this file has this id{hint}"));
+    }
+    found
+}
+
+fn check_metadata(metadata: &ToolMetadata, path: &str, problems: &mut Problems) {
+    for (key, text) in [("category", &metadata.category), ("description", &metadata.description)] {
+        if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
+            problems.say(format!("{path}.{key}"), "must not be empty");
+        }
+    }
+    for (place, tag) in metadata.tags.iter().enumerate() {
+        if tag.trim().is_empty() {
+            problems.say(format!("{path}.tags[{place}]"), "must not be empty");
         }
     }
 }

@@ -164,6 +164,27 @@ fn handling_may_only_raise_and_only_known_tools() {
 }
 
 #[test]
+fn metadata_describes_known_tools() {
+    let tools = "manifests:\n  - { id: n/a, domain: n, risk_level: READ_ONLY, side_effects: false, allowed_modes: [SHADOW] }\nmetadata:\n";
+    for (metadata, expected) in [
+        ("  n/b: {}", "metadata.n/b: no manifest in this file has this id; did you mean `n/a`?"),
+        ("  n/a: { categry: x }", "metadata.n/a.categry: unknown key; did you mean `category`?"),
+        ("  n/a: { category: '' }", "metadata.n/a.category: must not be empty"),
+        ("  n/a: { tags: [x, ' '] }", "metadata.n/a.tags[1]: must not be empty"),
+    ] {
+        let told = problems_of(&[("manifests/n.yaml", &format!("{tools}{metadata}\n"))]);
+        assert_eq!(told, [format!("manifests/n.yaml: {expected}")], "{metadata}");
+    }
+    let written = format!("{tools}  n/a: {{ category: search, description: Finds notes., tags: [text] }}\n");
+    let dir = directory(&[("manifests/n.yaml", &written)]);
+    let loaded = load_policies(Some(dir.path())).unwrap().policies;
+    let metadata = loaded.tool(&tool("n/a")).unwrap().metadata.clone().unwrap();
+    assert_eq!((metadata.category.as_deref(), metadata.tags.len()), (Some("search"), 1));
+    let plain = directory(&[("manifests/n.yaml", tools.trim_end_matches("metadata:\n"))]);
+    assert_ne!(load_policies(Some(plain.path())).unwrap().policies.digest, loaded.digest, "part of the policies");
+}
+
+#[test]
 fn matrix_and_chain_are_checked() {
     let row = "{ D1: authorized, D2: authorized, D3: prohibited, D4: prohibited }";
     let matrix = |a5: &str| format!("matrix:\n  A1: {row}\n  A2: {row}\n  A3: {row}\n  A4: {row}\n  A5: {a5}\n");

@@ -34,16 +34,9 @@ fn permit(ask: Ask, revision: Option<Revision>, tool: Option<&str>) -> Permit {
     let subject = tool.map_or(Subject::Plain, |name| {
         Subject::Tool(ToolSubject { name: name.parse::<ToolName>().unwrap(), classified: None, observed: false })
     });
-    let exchange = Exchange {
-        trace_id: TraceId::from_uuid(uuid::Uuid::nil()),
-        principal: Arc::new(Principal::anonymous()),
-        route: Route::One("echo".parse().unwrap()),
-        revision,
-        session: None,
-        ask,
-        subject,
-        carried: Vec::new(),
-    };
+    let (trace_id, route) = (TraceId::from_uuid(uuid::Uuid::nil()), Route::One("echo".parse().unwrap()));
+    let plain = Exchange::new(trace_id, Arc::new(Principal::anonymous()), route, ask, subject);
+    let exchange = Exchange { revision, ..plain };
     let policies = Policies::new(BTreeMap::new(), Matrix::standard());
     let chain = Chain::new(vec![(Plugin::Judge(Box::new(Everything)), PluginMode::Enforce)], Arc::new(policies));
     chain.admit(exchange).unwrap_or_else(|_| panic!("everything is granted")).0

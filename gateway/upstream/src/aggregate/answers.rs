@@ -5,9 +5,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::stream;
 use gateway_core::Namespace;
-use gateway_core::ports::{Answered, Content, StreamItem};
+use gateway_core::ports::{Answered, Content, NewSession, StreamItem};
 use gateway_protocol::revision::meta;
-use gateway_protocol::{Message, Reply, Request, Revision, RpcError, code};
+use gateway_protocol::{Message, Request, Revision, RpcError, code};
 use serde_json::{Map, Value, json};
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -35,7 +35,7 @@ pub(super) fn initialized(request: &Request, revision: Revision, session: String
         "capabilities": { "tools": { "listChanged": false } },
         "serverInfo": server.to_value(),
     });
-    Answered { session: Some(session), ..answer(request, result) }
+    Answered { session: Some(NewSession { id: session, pinned: true }), ..answer(request, result) }
 }
 
 pub(super) fn discovered(request: &Request, server: &ServerInfo) -> Answered {
@@ -85,21 +85,20 @@ pub(super) fn unknown_method(request: &Request, modern: bool) -> Answered {
 }
 
 pub(super) fn refused(request: &Request, status: u16, error: RpcError) -> Answered {
-    let message = Message::error(Some(request.id.clone()), error);
-    Answered { status, session: None, content: Content::One(Reply::from_message(&message)) }
+    Answered::one(status, &Message::error(Some(request.id.clone()), error))
 }
 
 pub(super) fn accepted() -> Answered {
-    Answered { status: 202, session: None, content: Content::Nothing }
+    Answered::nothing(202)
 }
 
 pub(super) fn ended() -> Answered {
-    Answered { status: 204, session: None, content: Content::Nothing }
+    Answered::nothing(204)
 }
 
 /// There is no stream to listen to outside a session.
 pub(super) fn no_stream() -> Answered {
-    Answered { status: 405, session: None, content: Content::Nothing }
+    Answered::nothing(405)
 }
 
 /// Open until the client goes; nothing is said on it yet but that it is open.
@@ -112,6 +111,5 @@ pub(super) fn quiet_stream() -> Answered {
 }
 
 fn answer(request: &Request, result: Value) -> Answered {
-    let message = Message::result(request.id.clone(), result);
-    Answered { status: 200, session: None, content: Content::One(Reply::from_message(&message)) }
+    Answered::one(200, &Message::result(request.id.clone(), result))
 }

@@ -30,7 +30,7 @@ impl Stage {
         let greeting = one(&answered);
         assert_eq!(greeting["result"]["protocolVersion"], "2025-06-18");
         assert_eq!(greeting["result"]["serverInfo"], json!({ "name": "portreeve", "version": "1.2.3" }));
-        client.session = answered.session;
+        client.session = answered.session.map(|opened| opened.id);
         client
     }
 

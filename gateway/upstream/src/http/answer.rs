@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 use gateway_core::Namespace;
-use gateway_core::ports::{Answered, Content, UpstreamError};
+use gateway_core::ports::{Answered, Content, NewSession, UpstreamError};
 use gateway_protocol::Reply;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
 use http::{Response, StatusCode};
@@ -33,7 +33,8 @@ pub(super) async fn read(
     if head.status == StatusCode::NOT_FOUND && in_session {
         return Err(UpstreamError::SessionGone(namespace.clone()));
     }
-    let session = head.headers.get(&SESSION_ID).and_then(|id| id.to_str().ok()).map(Into::into);
+    let id = head.headers.get(&SESSION_ID).and_then(|id| id.to_str().ok());
+    let session = id.map(|id| NewSession { id: id.into(), pinned: false });
     let content = match kind(head.status, &head.headers, &body) {
         Kind::Nothing => Content::Nothing,
         Kind::Events => Content::Stream(Box::pin(EventStream::new(namespace.clone(), limits, body))),

@@ -180,7 +180,10 @@ async fn reads_one_message_and_the_session_id() {
     );
     let server = Server::start(vec![script]).await;
     let answered = ask(&server.upstream(), &Client::legacy(notes())).await.unwrap();
-    assert_eq!((answered.status, answered.session.as_deref()), (200, Some("abc")));
+    assert_eq!(
+        (answered.status, answered.session.as_ref().map(|opened| (opened.id.as_str(), opened.pinned))),
+        (200, Some(("abc", false)))
+    );
     assert_eq!(one(&answered)["result"], json!({ "tools": [] }));
 }
 

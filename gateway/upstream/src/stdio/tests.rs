@@ -74,7 +74,7 @@ impl Stage {
         let answered = self.upstream.call(&client.request("init", "initialize", params)).await.unwrap();
         let greeting = one(&answered);
         assert_eq!(greeting["id"], "init");
-        client.session = Some(answered.session.unwrap());
+        client.session = Some(answered.session.unwrap().id);
         let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         assert_eq!(self.upstream.call(&client.message(&ready)).await.unwrap().status, 202);
         (client, greeting)

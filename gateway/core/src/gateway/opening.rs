@@ -1,0 +1,72 @@
+//! How a session of the session eras begins: what the handshake settled, and the id that is made of it.
+
+use futures::StreamExt;
+use gateway_protocol::era::Handshake;
+use gateway_protocol::{Message, Outcome, Reply, Revision};
+use serde_json::Value;
+
+use super::Gateway;
+use crate::exchange::Exchange;
+use crate::ports::{Content, NewSession, StreamItem};
+use crate::session::Session;
+
+/// A handshake's answer comes within this many events, or the upstream is not speaking MCP.
+const HANDSHAKE_EVENTS: usize = 16;
+
+impl Gateway {
+    pub(super) fn new_session(&self, exchange: &Exchange, opened: NewSession, negotiated: Option<Revision>) -> Session {
+        let Exchange { principal, route, revision, .. } = exchange;
+        let revision = negotiated.or(*revision);
+        if !opened.pinned {
+            return Session::new(principal, route, revision, opened.id);
+        }
+        let home = self.ports.home.clone();
+        Session::pinned(principal, route, revision, opened.id, home, said(exchange, revision))
+    }
+}
+
+/// What the client said in the handshake that opened its session.
+fn said(exchange: &Exchange, revision: Option<Revision>) -> Option<Handshake> {
+    let params = exchange.message()?.params()?;
+    let capabilities = params.get("capabilities").and_then(Value::as_object).cloned().unwrap_or_default();
+    let client_info = params.get("clientInfo").cloned().unwrap_or_default();
+    Some(Handshake { revision: revision?, capabilities, client_info })
+}
+
+/// The handshake's answer is needed before the session id can be sealed, and headers go out first.
+pub(super) async fn answer(content: Content) -> (Content, Option<Revision>) {
+    match content {
+        Content::One(reply) => {
+            let revision = negotiated(&reply);
+            (Content::One(reply), revision)
+        }
+        Content::Stream(mut items) => {
+            let mut first = Vec::new();
+            let mut revision = None;
+            while first.len() < HANDSHAKE_EVENTS {
+                let Some(item) = items.next().await else { break };
+                revision = match &item {
+                    Ok(StreamItem::Event { reply: Some(reply), .. }) if reply.is_final() => negotiated(reply),
+                    _ => None,
+                };
+                let over = item.is_err() || revision.is_some();
+                first.push(item);
+                if over {
+                    break;
+                }
+            }
+            (Content::Stream(futures::stream::iter(first).chain(items).boxed()), revision)
+        }
+        other => (other, None),
+    }
+}
+
+fn negotiated(reply: &Reply) -> Option<Revision> {
+    let Message::Response(response) = reply.message().ok()? else {
+        return None;
+    };
+    match response.outcome {
+        Outcome::Result(result) => result.get("protocolVersion")?.as_str()?.parse().ok(),
+        Outcome::Error(_) => None,
+    }
+}

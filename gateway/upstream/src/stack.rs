@@ -1,0 +1,50 @@
+//! The layers around a transport: what every upstream gets, whatever it speaks and however it is reached.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gateway_core::Namespace;
+use gateway_core::ports::{Clock, Upstream};
+use gateway_protocol::Revision;
+
+/// What the layers need to know of one upstream.
+pub struct Layers {
+    pub namespace: Namespace,
+    pub protocol: Protocol,
+    /// Until an answer begins, and between its messages.
+    pub timeout: Duration,
+    /// The whole of a call, however lively it is.
+    pub longest: Duration,
+    /// How long a call waits for its caller to answer a question.
+    pub hold: Duration,
+    /// Calls of one principal that may wait at once.
+    pub held_per_principal: usize,
+    /// `None`: lists are kept as long as the upstream says.
+    pub cache: Option<CacheRule>,
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Which era an upstream speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// It is asked.
+    #[default]
+    Auto,
+    Modern,
+    /// The session eras, with the revision to offer; `None` offers the newest.
+    Legacy(Option<Revision>),
+}
+
+/// What the operator says of keeping lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CacheRule {
+    /// Instead of what the upstream says; zero keeps nothing.
+    pub lifetime: Option<Duration>,
+    /// One list for all principals, whatever the upstream says.
+    pub shared: bool,
+}
+
+/// The upstream as the gateway calls it: each layer around the one before, the transport innermost.
+pub fn stack(inner: Arc<dyn Upstream>, _layers: &Layers) -> Arc<dyn Upstream> {
+    inner
+}
