@@ -2,10 +2,13 @@
 
 use std::fmt;
 
+use memchr::memmem;
+
 use crate::digest;
 
 pub const AGENT_KEY: &str = "adp_sk_";
 pub const TENANT_KEY: &str = "adp_tk_";
+const BOTH_KEYS: &str = "adp_";
 
 /// A secret that exists in clear only here and on the screen of the one who asked for it.
 pub struct ApiKey(String);
@@ -41,9 +44,10 @@ pub fn hash(key: &str) -> String {
     digest::hex(key.as_bytes())
 }
 
-/// Whether a text seems to hold one of our keys.
+/// Whether a text seems to hold one of our keys. Asked of every payload, so the search is for what both kinds begin with.
 pub fn in_text(text: &str) -> bool {
-    text.contains(AGENT_KEY) || text.contains(TENANT_KEY)
+    memmem::find(text.as_bytes(), BOTH_KEYS.as_bytes()).is_some()
+        && (text.contains(AGENT_KEY) || text.contains(TENANT_KEY))
 }
 
 /// The text with every key cut after its kind.

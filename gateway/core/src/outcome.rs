@@ -4,6 +4,7 @@
 
 use bytes::Bytes;
 use jiff::Timestamp;
+use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
 use crate::classification::Classification;
@@ -107,7 +108,9 @@ impl JsonText {
         }
         match std::str::from_utf8(&checked) {
             // Postgres cannot keep this one character; the row shows that something stood there.
-            Ok(text) if text.contains("\\u0000") => Self::from_checked(text.replace("\\u0000", "\\ufffd").into()),
+            Ok(text) if memmem::find(&checked, b"\\u0000").is_some() => {
+                Self::from_checked(text.replace("\\u0000", "\\ufffd").into())
+            }
             // A key is shown once, to the one who asked for it; the record is read by others.
             Ok(text) if keys::in_text(text) => Self(keys::hide_in_text(text).into()),
             Ok(_) => Self(checked),
