@@ -22,5 +22,6 @@ mod protocol;
 mod real_clients;
 mod real_upstreams;
 mod reload;
+mod rounds;
 mod tls;
 mod two_nodes;

@@ -201,6 +201,12 @@ impl Ruling {
         &self.policies.digest
     }
 
+    /// A refusal that is not a plugin's: the gateway's own rules, found broken after the chain had spoken.
+    pub(crate) fn deny(&mut self, who: &'static str, rule: &'static str, message: &str) {
+        self.hear(who, Verdict::deny(rule, message), false);
+        self.strictest_first();
+    }
+
     fn strictest_first(&mut self) {
         let denies = |reason: &Reason| {
             self.heard.iter().any(|heard| heard.verdict == "deny" && heard.reason.as_ref() == Some(reason))

@@ -5,9 +5,11 @@
 
 mod decision;
 mod describe;
+mod mirrors;
 mod opening;
 mod record;
 mod replies;
+mod rounds;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -93,7 +95,7 @@ pub struct Gateway {
     chain: ArcSwap<Chain>,
     engine: ArcSwap<Arc<dyn ExecutionEngine>>,
     settings: ArcSwap<Settings>,
-    ports: Ports,
+    ports: Arc<Ports>,
 }
 
 /// Who asked, at which door, with which headers: the same for every message of a batch.
@@ -112,7 +114,7 @@ impl Gateway {
             chain: ArcSwap::from_pointee(chain),
             engine: ArcSwap::from_pointee(engine),
             settings: ArcSwap::from_pointee(settings),
-            ports,
+            ports: Arc::new(ports),
         }
     }
 
@@ -191,8 +193,8 @@ impl Gateway {
             return self.refuse_missing(caller, &trace_id, "no upstream has this namespace", answer).await;
         };
         let described = self.describe(caller, ask, trace_id.clone(), &chain, engine.as_ref().as_ref());
-        let exchange = match described {
-            Ok(exchange) => exchange,
+        let describe::Described { exchange, spend } = match described {
+            Ok(described) => described,
             Err(describe::Indescribable::SessionGone) => {
                 let answer = refusal::session_gone(id);
                 return self
@@ -204,10 +206,14 @@ impl Gateway {
             }
         };
 
+        let mirrored = match mirrors::checked(caller, &exchange, upstream.as_ref()).await {
+            Ok(mirrored) => mirrored,
+            Err(malformed) => return self.refuse_malformed(caller, &malformed).await,
+        };
         let Ok(mut story) = Story::open(&self.ports.audit, &self.ports.clock, &exchange) else {
             return refusal::unrecorded(&exchange.trace_id, id);
         };
-        let (permit, ruling) = match chain.admit(exchange) {
+        let (permit, mut ruling) = match chain.admit(exchange) {
             Ok(admitted) => admitted,
             Err((exchange, ruling)) => {
                 let status = match ruling.decision {
@@ -231,6 +237,12 @@ impl Gateway {
             }
         };
 
+        if let Some(spend) = spend
+            && let Err(refused) = self.spend(&spend, permit.exchange(), &mut ruling, &mut story).await
+        {
+            return refused;
+        }
+        let permit = if mirrored.is_empty() { permit } else { permit.mirrored_anew(&mirrored) };
         story.admitted();
         let wait = permit.exchange().has_side_effects() || self.settings.load().wait_for_all;
         // Recorded before it is sent: after a crash an unrecorded call cannot be told from one never made.

@@ -21,6 +21,8 @@ pub mod policies;
 pub mod ports;
 pub mod refusal;
 pub mod session;
+#[cfg(test)]
+mod testing;
 pub mod trace;
 pub mod verdict;
 pub mod verify;

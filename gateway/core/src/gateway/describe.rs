@@ -1,8 +1,11 @@
 //! From a message and its headers to an [`Exchange`]: which revision, which session, what it is about.
 
+use std::time::Duration;
+
 use gateway_protocol::{Malformed, Message, Revision, code, headers};
 use serde_json::Value;
 
+use super::rounds::{Rounds, Spend};
 use super::{Caller, Gateway, Wire};
 use crate::chain::Chain;
 use crate::exchange::{Ask, Exchange, Route, Subject, ToolSubject};
@@ -11,6 +14,12 @@ use crate::ports::ExecutionEngine;
 use crate::session::Session;
 
 const HANDSHAKE_BYTES: usize = 16 * 1024;
+
+pub(super) struct Described {
+    pub(super) exchange: Exchange,
+    /// The state it came with, to be used up when it is sent.
+    pub(super) spend: Option<Spend>,
+}
 
 pub(super) enum Indescribable {
     Malformed(Malformed),
@@ -31,7 +40,7 @@ impl Gateway {
         trace_id: TraceId,
         chain: &Chain,
         engine: &dyn ExecutionEngine,
-    ) -> Result<Exchange, Indescribable> {
+    ) -> Result<Described, Indescribable> {
         let declared = declared_revision(caller, &ask)?;
         modest_handshake(&ask)?;
         let session = match declared {
@@ -47,7 +56,10 @@ impl Gateway {
         let mirrored = caller.headers.params.iter().filter(|_| declared.is_some_and(Revision::is_modern));
         carried.extend(mirrored.map(|(name, value)| (format!("{}{name}", headers::PARAM_PREFIX), value.clone())));
         let (principal, route) = (caller.principal.clone(), caller.route.clone());
-        Ok(Exchange { revision, session, carried, ..Exchange::new(trace_id, principal, route, ask, subject) })
+        let mut exchange =
+            Exchange { revision, session, carried, ..Exchange::new(trace_id, principal, route, ask, subject) };
+        let spend = Rounds::new(&self.ports, Duration::ZERO).open(&mut exchange)?;
+        Ok(Described { exchange, spend })
     }
 
     fn open_session(&self, caller: &Caller, ask: &Ask) -> Result<Option<Session>, Indescribable> {
@@ -90,7 +102,11 @@ fn declared_revision(caller: &Caller, ask: &Ask) -> Result<Option<Revision>, Mal
         return Ok(said.and_then(|said| said.parse().ok()));
     };
     if caller.wire == Wire::Messages {
-        return headers::body_revision(message);
+        let declared = headers::body_revision(message)?;
+        if declared.is_some_and(Revision::is_modern) {
+            headers::check_meta(message)?;
+        }
+        return Ok(declared);
     }
     let declared = headers::declared_revision(&caller.headers, message)?;
     if declared.is_some_and(Revision::is_modern) {

@@ -5,6 +5,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::stream::BoxStream;
@@ -12,15 +13,14 @@ use futures::{Stream, StreamExt};
 use gateway_protocol::{Id, Reply, ReplyKind, headers, sse};
 
 use super::record::{Story, status_of};
-use super::{Caller, Gateway, opening, request_id};
+use super::rounds::Rounds;
+use super::{Caller, Gateway, Ports, opening, request_id};
 use crate::chain::{Chain, Permit};
 use crate::exchange::{Ask, Exchange};
 use crate::lists::{self, ListFilter};
 use crate::names::TenantId;
 use crate::outcome::{JsonText, Status};
-use crate::ports::{
-    Answered, Content, ExecutionEngine, StreamItem, StreamSlot, ToolDefinition, ToolRegistry, UpstreamError,
-};
+use crate::ports::{Answered, Content, ExecutionEngine, StreamItem, StreamSlot, ToolDefinition, UpstreamError};
 use crate::refusal::{self, Answer, AnswerBody, Manner};
 
 type Items = BoxStream<'static, Result<StreamItem, UpstreamError>>;
@@ -38,11 +38,16 @@ impl Gateway {
         let exchange = permit.into_exchange();
         let id = request_id(&exchange.ask);
         let Answered { status, session, content } = answered;
+        let (manner, hold) = {
+            let settings = self.settings.load();
+            (settings.manner, settings.hold)
+        };
         let review = Arc::new(Review {
             chain: Arc::clone(chain),
-            registry: Arc::clone(&self.ports.registry),
+            ports: Arc::clone(&self.ports),
             engine: self.engine.load_full(),
-            manner: self.settings.load().manner,
+            manner,
+            hold,
             filter: caller.filter.clone(),
             id,
             exchange,
@@ -111,9 +116,10 @@ pub(super) struct Kept {
 /// What must be known of the question while its replies arrive.
 struct Review {
     chain: Arc<Chain>,
-    registry: Arc<dyn ToolRegistry>,
+    ports: Arc<Ports>,
     engine: Arc<Arc<dyn ExecutionEngine>>,
     manner: Manner,
+    hold: Duration,
     filter: ListFilter,
     id: Option<Id>,
     exchange: Exchange,
@@ -149,6 +155,13 @@ impl Review {
             tracing::info!(trace = %self.exchange.trace_id, plugin = reason.plugin, "withheld a reply: {}", reason.message);
             *reply = Reply::from_message(&refusal::withheld(&self.exchange.trace_id, &reason, self.manner, id));
         }
+        // Last, because plugins judge what the server said and not what it is wrapped in.
+        Rounds::new(&self.ports, self.hold).close(&self.exchange, reply);
+    }
+
+    /// A modern client has nowhere to send an answer, so no question may reach it outside a result.
+    fn unaskable(&self, reply: &Reply) -> bool {
+        reply.kind() == ReplyKind::Request && self.exchange.is_modern()
     }
 
     fn govern_list(&self, reply: &mut Reply) {
@@ -168,7 +181,7 @@ impl Review {
             let level = self.chain.policies().tool(&tool.name).map(|known| known.manifest.risk_level);
             (tool, level)
         });
-        self.registry.seen(tenant, classified.collect());
+        self.ports.registry.seen(tenant, classified.collect());
     }
 }
 
@@ -216,6 +229,11 @@ impl Stream for Replies {
             Poll::Pending => Poll::Pending,
             Poll::Ready(Some(Ok(StreamItem::Event { reply: Some(reply), .. }))) if !this.review.answers(&reply) => {
                 tracing::warn!("an upstream put the answer to another question into a stream; it is left out");
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+            Poll::Ready(Some(Ok(StreamItem::Event { reply: Some(reply), .. }))) if this.review.unaskable(&reply) => {
+                tracing::warn!("an upstream asked a client of the stateless era on its stream; it is left out");
                 context.waker().wake_by_ref();
                 Poll::Pending
             }
