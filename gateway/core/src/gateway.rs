@@ -10,6 +10,7 @@ mod opening;
 mod record;
 mod replies;
 mod rounds;
+mod tasks;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -96,6 +97,13 @@ pub struct Gateway {
     engine: ArcSwap<Arc<dyn ExecutionEngine>>,
     settings: ArcSwap<Settings>,
     ports: Arc<Ports>,
+    memory: Arc<Memory>,
+}
+
+/// What this process remembers of what it has handed out.
+#[derive(Default)]
+struct Memory {
+    tasks: tasks::Handed,
 }
 
 /// Who asked, at which door, with which headers: the same for every message of a batch.
@@ -115,6 +123,7 @@ impl Gateway {
             engine: ArcSwap::from_pointee(engine),
             settings: ArcSwap::from_pointee(settings),
             ports: Arc::new(ports),
+            memory: Arc::default(),
         }
     }
 

@@ -6,6 +6,7 @@ use gateway_protocol::{Malformed, Message, Revision, code, headers};
 use serde_json::Value;
 
 use super::rounds::{Rounds, Spend};
+use super::tasks::Tasks;
 use super::{Caller, Gateway, Wire};
 use crate::chain::Chain;
 use crate::exchange::{Ask, Exchange, Route, Subject, ToolSubject};
@@ -58,6 +59,7 @@ impl Gateway {
         let (principal, route) = (caller.principal.clone(), caller.route.clone());
         let mut exchange =
             Exchange { revision, session, carried, ..Exchange::new(trace_id, principal, route, ask, subject) };
+        Tasks::new(&self.ports, &self.memory).open(&mut exchange)?;
         let spend = Rounds::new(&self.ports, Duration::ZERO).open(&mut exchange)?;
         Ok(Described { exchange, spend })
     }

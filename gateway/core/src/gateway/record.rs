@@ -67,7 +67,7 @@ impl Story {
             trace_id: exchange.trace_id.clone(),
             tenant: exchange.principal.tenant,
             agent: exchange.principal.agent.clone(),
-            tool: exchange.tool().map(|tool| tool.name.clone()),
+            tool: exchange.tool().map(|tool| tool.name.clone()).or_else(|| exchange.about.clone()),
             input: input(exchange),
             output: None,
             classification: Some(exchange.classification()),

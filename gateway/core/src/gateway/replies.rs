@@ -14,7 +14,8 @@ use gateway_protocol::{Id, Reply, ReplyKind, headers, sse};
 
 use super::record::{Story, status_of};
 use super::rounds::Rounds;
-use super::{Caller, Gateway, Ports, opening, request_id};
+use super::tasks::Tasks;
+use super::{Caller, Gateway, Memory, Ports, opening, request_id};
 use crate::chain::{Chain, Permit};
 use crate::exchange::{Ask, Exchange};
 use crate::lists::{self, ListFilter};
@@ -45,6 +46,7 @@ impl Gateway {
         let review = Arc::new(Review {
             chain: Arc::clone(chain),
             ports: Arc::clone(&self.ports),
+            memory: Arc::clone(&self.memory),
             engine: self.engine.load_full(),
             manner,
             hold,
@@ -117,6 +119,7 @@ pub(super) struct Kept {
 struct Review {
     chain: Arc<Chain>,
     ports: Arc<Ports>,
+    memory: Arc<Memory>,
     engine: Arc<Arc<dyn ExecutionEngine>>,
     manner: Manner,
     hold: Duration,
@@ -157,11 +160,20 @@ impl Review {
         }
         // Last, because plugins judge what the server said and not what it is wrapped in.
         Rounds::new(&self.ports, self.hold).close(&self.exchange, reply);
+        Tasks::new(&self.ports, &self.memory).close(&self.exchange, reply);
     }
 
-    /// A modern client has nowhere to send an answer, so no question may reach it outside a result.
-    fn unaskable(&self, reply: &Reply) -> bool {
-        reply.kind() == ReplyKind::Request && self.exchange.is_modern()
+    /// What must not reach this client. One of the stateless era has nowhere to send an answer, so no question comes to it
+    /// outside a result; and nobody hears of a task that is not theirs.
+    fn is_not_for(&self, reply: &Reply) -> bool {
+        match reply.kind() {
+            ReplyKind::Request if self.exchange.is_modern() => {
+                tracing::warn!("an upstream asked a client of the stateless era on its stream; it is left out");
+                true
+            }
+            ReplyKind::Notification => Tasks::new(&self.ports, &self.memory).is_anothers(&self.exchange, reply),
+            _ => false,
+        }
     }
 
     fn govern_list(&self, reply: &mut Reply) {
@@ -232,8 +244,7 @@ impl Stream for Replies {
                 context.waker().wake_by_ref();
                 Poll::Pending
             }
-            Poll::Ready(Some(Ok(StreamItem::Event { reply: Some(reply), .. }))) if this.review.unaskable(&reply) => {
-                tracing::warn!("an upstream asked a client of the stateless era on its stream; it is left out");
+            Poll::Ready(Some(Ok(StreamItem::Event { reply: Some(reply), .. }))) if this.review.is_not_for(&reply) => {
                 context.waker().wake_by_ref();
                 Poll::Pending
             }

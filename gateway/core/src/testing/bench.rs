@@ -170,9 +170,14 @@ pub fn said(answer: Answer) -> Vec<Value> {
         AnswerBody::Json(json) => vec![serde_json::from_slice(&json).unwrap()],
         AnswerBody::Events(mut events) => {
             let mut said = Vec::new();
-            while let Some(Some(frame)) = events.next().now_or_never() {
-                if let sse::Frame::Event(event) = frame {
-                    said.push(serde_json::from_slice(&event.data).unwrap());
+            // What is left out leaves a gap: a stream that has nothing to say several times in a row is waiting.
+            let mut quiet = 0;
+            while quiet < 8 {
+                match events.next().now_or_never() {
+                    None => quiet += 1,
+                    Some(None) => break,
+                    Some(Some(sse::Frame::Event(event))) => said.push(serde_json::from_slice(&event.data).unwrap()),
+                    Some(Some(sse::Frame::Comment(_))) => {}
                 }
             }
             said
