@@ -23,5 +23,7 @@ mod real_clients;
 mod real_upstreams;
 mod reload;
 mod rounds;
+mod streams;
+mod tasks;
 mod tls;
 mod two_nodes;

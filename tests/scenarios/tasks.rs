@@ -33,11 +33,14 @@ async fn a_legacy_task_is_fetched_by_its_caller_alone() {
         Step::on("tools/call").result(json!({ "task": task("working") })),
         Step::on("tasks/get").result(task("completed")).always(),
         Step::on("tasks/result").result(done).always(),
-        Step::on("tasks/list").result(json!({ "tasks": [task("completed"), { "taskId": "t-9", "status": "working" }] })).always(),
+        Step::on("tasks/list")
+            .result(json!({ "tasks": [task("completed"), { "taskId": "t-9", "status": "working" }] }))
+            .always(),
     ])
     .await;
     let (agent, stranger) = (world.agent("a-1", "A1"), world.agent("a-2", "A1"));
-    let made = ask(&agent, "tools/call", json!({ "name": "slow", "arguments": {}, "task": { "ttl": 60000 } })).await.message();
+    let made =
+        ask(&agent, "tools/call", json!({ "name": "slow", "arguments": {}, "task": { "ttl": 60000 } })).await.message();
     let id = made["result"]["task"]["taskId"].as_str().unwrap_or_else(|| panic!("no task in {made}")).to_owned();
     assert!(!id.contains("t-1"));
 

@@ -20,6 +20,8 @@ pub mod outcome;
 pub mod policies;
 pub mod ports;
 pub mod refusal;
+pub mod resume;
+pub mod scopes;
 pub mod session;
 #[cfg(test)]
 mod testing;

@@ -23,6 +23,7 @@ use crate::names::TenantId;
 use crate::outcome::{JsonText, Status};
 use crate::ports::{Answered, Content, ExecutionEngine, StreamItem, StreamSlot, ToolDefinition, UpstreamError};
 use crate::refusal::{self, Answer, AnswerBody, Manner};
+use crate::resume::Recording;
 
 type Items = BoxStream<'static, Result<StreamItem, UpstreamError>>;
 
@@ -96,8 +97,9 @@ impl Gateway {
                 Answer { status, headers: Vec::new(), body: AnswerBody::Json(reply.raw().clone()) }
             }
             Content::Stream(items) => {
-                let replies =
-                    Replies { items: Some(items), review: Arc::clone(&review), story, answered: false, _slot: slot };
+                let tape = self.tape(&review.exchange);
+                let review = Arc::clone(&review);
+                let replies = Replies { items: Some(items), review, story, answered: false, tape, _slot: slot };
                 Answer { status, headers: Vec::new(), body: AnswerBody::Events(replies.boxed()) }
             }
         };
@@ -106,6 +108,28 @@ impl Gateway {
             answer = answer.with(headers::SESSION_ID, session.seal(self.ports.seal.as_ref()));
         }
         answer
+    }
+}
+
+/// Streams that go on where they broke off.
+impl Gateway {
+    /// A call's stream in a session is kept while it goes on, and a little longer. A client of the stateless era has nothing
+    /// to come back with, and streams that only listen have nothing that was promised.
+    fn tape(&self, exchange: &Exchange) -> Option<Recording> {
+        let session = exchange.session.as_ref().filter(|_| matches!(exchange.ask, Ask::Message(_)))?;
+        let Ports { clock, .. } = self.ports.as_ref();
+        Some(self.memory.replays.open(&session.key(), clock.fresh_id(), clock.now()))
+    }
+
+    /// What the client missed after this event was reviewed and recorded when it first came.
+    pub(super) fn resumed(&self, exchange: &Exchange, event: &str, slot: &mut Option<StreamSlot>) -> Option<Answer> {
+        let session = exchange.session.as_ref()?;
+        let rest = self.memory.replays.after(&session.key(), event, self.ports.clock.now())?;
+        let slot = slot.take();
+        let rest = rest.inspect(move |_| {
+            let _kept = &slot;
+        });
+        Some(Answer { status: 200, headers: Vec::new(), body: AnswerBody::Events(rest.boxed()) })
     }
 }
 
@@ -226,6 +250,7 @@ struct Replies {
     story: Story,
     /// The question has its final answer; what follows is not ours to judge complete or broken.
     answered: bool,
+    tape: Option<Recording>,
     _slot: Option<StreamSlot>,
 }
 
@@ -256,6 +281,7 @@ impl Stream for Replies {
             }
             Poll::Ready(None) => {
                 this.items = None;
+                this.tape = None;
                 // A GET stream simply ends; a call whose answer never came has failed.
                 let status =
                     if this.answered || this.review.id.is_none() { Status::Ok } else { Status::UpstreamFailed };
@@ -270,7 +296,7 @@ impl Replies {
     fn forward(&mut self, item: StreamItem) -> sse::Frame {
         let (mut frame, mut reply) = match item {
             StreamItem::Comment(comment) => return sse::Frame::Comment(comment),
-            StreamItem::Event { frame, reply: None } => return sse::Frame::Event(frame),
+            StreamItem::Event { frame, reply: None } => return self.kept(frame),
             StreamItem::Event { frame, reply: Some(reply) } => (frame, reply),
         };
         self.review.pass(&mut reply);
@@ -279,6 +305,17 @@ impl Replies {
             self.story.close(status_of(&reply), Some(JsonText::from_checked(reply.raw().clone())));
         }
         frame.data = Bytes::clone(reply.raw());
+        self.kept(frame)
+    }
+
+    /// An upstream that numbers its events can resume its streams itself, and its numbers are not ours to change.
+    fn kept(&mut self, mut frame: sse::Event) -> sse::Frame {
+        if frame.id.is_some() {
+            self.tape = None;
+        }
+        if let Some(tape) = &mut self.tape {
+            tape.add(&mut frame);
+        }
         sse::Frame::Event(frame)
     }
 
@@ -287,6 +324,8 @@ impl Replies {
         self.story.close(Status::UpstreamFailed, None);
         let id = self.review.id.clone().filter(|_| !self.answered)?;
         let message = refusal::upstream_error(error, Some(id));
-        Some(sse::Frame::Event(sse::Event::message(message.to_vec())))
+        let frame = self.kept(sse::Event::message(message.to_vec()));
+        self.tape = None;
+        Some(frame)
     }
 }

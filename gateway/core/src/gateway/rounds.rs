@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use gateway_protocol::era::may_ask;
-use gateway_protocol::{Malformed, Message, Outcome, Reply, ReplyKind, ResultKind, RpcError, code};
+use gateway_protocol::{Malformed, Message, Outcome, Reply, ReplyKind, Request, ResultKind, RpcError, code};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -17,8 +17,9 @@ use super::record::Story;
 use super::{Gateway, Ports};
 use crate::chain::Ruling;
 use crate::digest;
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, Route};
 use crate::home::Home;
+use crate::identity::Principal;
 use crate::names::TraceId;
 use crate::outcome::Status;
 use crate::ports::{Clock, Seal};
@@ -55,8 +56,6 @@ pub(super) struct Spend {
     id: Uuid,
     until: Timestamp,
     digest: String,
-    /// Where the call is parked that it stands for.
-    pub(super) home: Option<Home>,
 }
 
 pub(super) struct Rounds<'a> {
@@ -73,29 +72,37 @@ impl<'a> Rounds<'a> {
 
     /// Puts the server's own state back where the client showed a sealed one: what is judged is what is sent.
     pub(super) fn open(&self, exchange: &mut Exchange) -> Result<Option<Spend>, Malformed> {
-        if !exchange.is_modern() || !exchange.method().is_some_and(may_ask) {
+        let Some(method) = exchange.method().filter(|method| exchange.is_modern() && may_ask(method)) else {
             return Ok(None);
-        }
+        };
         let Some(shown) = exchange.message().and_then(Message::params).and_then(|params| params.get(STATE)) else {
             return Ok(None);
         };
-        let Some(round) = shown.as_str().and_then(|token| self.unseal(exchange, token)) else {
+        let Some(round) =
+            shown.as_str().and_then(|token| self.unseal(&exchange.principal, &exchange.route, method, token))
+        else {
             return Err(invalid().answering(exchange.message().and_then(Message::id)));
         };
-        let Round { id, until, digest, home, trace, state, .. } = round;
+        let Round { id, until, digest, trace, state, .. } = round;
         if let Some(params) = exchange.params_mut() {
             params.insert(STATE.into(), Value::String(state));
         }
         exchange.continues = Some(trace);
-        Ok(Some(Spend { id, until, digest, home }))
+        Ok(Some(Spend { id, until, digest }))
+    }
+
+    /// Where the call waits that this request goes on with, if it waits in a process.
+    pub(super) fn home_of(&self, principal: &Principal, route: &Route, request: &Request) -> Option<Home> {
+        let token = request.params.as_ref()?.get(STATE)?.as_str()?;
+        self.unseal(principal, route, &request.method, token)?.home
     }
 
     /// `None` for what is forged, expired, another caller's, or for another door or method.
-    fn unseal(&self, exchange: &Exchange, token: &str) -> Option<Round> {
+    fn unseal(&self, principal: &Principal, route: &Route, method: &str, token: &str) -> Option<Round> {
         let round: Round = serde_json::from_slice(&self.seal.open(token)?).ok()?;
-        let fits = round.binding == exchange.principal.binding()
-            && round.route == route_key(&exchange.route)
-            && exchange.method() == Some(&round.method)
+        let fits = round.binding == principal.binding()
+            && round.route == route_key(route)
+            && round.method == method
             && self.clock.now() < round.until;
         fits.then_some(round)
     }
@@ -179,7 +186,7 @@ impl Gateway {
 }
 
 /// One text for every way a state can be bad: a forger learns nothing from it.
-fn invalid() -> Malformed {
+pub(super) fn invalid() -> Malformed {
     Malformed::new(code::INVALID_PARAMS, "Invalid or expired requestState: make the call again from the start")
 }
 

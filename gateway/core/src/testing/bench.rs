@@ -65,7 +65,16 @@ impl Bench {
         Self::with(vec![(Plugin::Judge(Box::new(Grants)), PluginMode::Enforce)])
     }
 
+    /// The same in another process.
+    pub fn at(home: Home) -> Self {
+        Self::made(vec![(Plugin::Judge(Box::new(Grants)), PluginMode::Enforce)], home)
+    }
+
     pub fn with(plugins: Vec<(Plugin, PluginMode)>) -> Self {
+        Self::made(plugins, Home { node: Uuid::from_u128(1), at: Some("http://one".into()) })
+    }
+
+    fn made(plugins: Vec<(Plugin, PluginMode)>, home: Home) -> Self {
         let seen = Arc::new(Seen {
             clock: FixedClock::default(),
             principal: Mutex::new(agent("a-1")),
@@ -101,7 +110,7 @@ impl Bench {
             seal: Arc::new(PlainSeal),
             peers: seen.clone(),
             once: seen.clone(),
-            home: Home { node: Uuid::from_u128(1), at: Some("http://one".into()) },
+            home,
         };
         let settings = Settings { max_depth: 64, hold: std::time::Duration::from_secs(300), ..Settings::default() };
         let gateway = Gateway::new(chain, Arc::new(Shared(seen.clone())), ports, settings);
