@@ -194,7 +194,11 @@ impl Gateway {
             // Only what is carried is put together again: few requests are.
             let whole = Inbound { headers: caller.headers.clone(), carried: caller.carried.clone(), ..inbound };
             let request = self.to_carried(&whole, &home);
-            if let Some(answer) = self.carry(&caller, &home, request).await {
+            let id = match &parsed {
+                Some(Ok(Body::One(message))) => message.id(),
+                _ => None,
+            };
+            if let Some(answer) = self.carry(&caller, &home, request, id).await {
                 return answer;
             }
             inbound = whole;

@@ -6,9 +6,10 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
-use gateway_protocol::{Body, Malformed, Message, headers};
+use gateway_protocol::{Body, Id, Malformed, Message, headers};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -80,21 +81,25 @@ impl Gateway {
 
     /// The other process that holds what this request is about, if one does.
     pub(super) fn elsewhere(&self, caller: &Caller, parsed: Option<&Result<Body, Malformed>>) -> Option<Home> {
-        let home = match &caller.session {
-            Shown::Open(session) => session.home().cloned(),
-            Shown::Nothing | Shown::Gone => match parsed {
-                Some(Ok(Body::One(Message::Request(request)))) => {
-                    let rounds = Rounds::new(&self.ports, self.settings.load().hold);
-                    rounds.home_of(&caller.principal, &caller.route, request)
-                }
-                _ => None,
-            },
-        };
-        home.filter(|home| home.node != self.ports.home.node)
+        let is_another = |home: &Home| home.node != self.ports.home.node;
+        match (&caller.session, parsed) {
+            (Shown::Open(session), _) => session.home().filter(|home| is_another(home)).cloned(),
+            (_, Some(Ok(Body::One(Message::Request(request))))) => {
+                let rounds = Rounds::new(&self.ports, Duration::ZERO);
+                rounds.home_of(&caller.principal, &caller.route, request).filter(is_another)
+            }
+            _ => None,
+        }
     }
 
     /// `None`: the node is gone, and what it held may be rebuilt here.
-    pub(super) async fn carry(&self, caller: &Caller, home: &Home, request: Carried) -> Option<Answer> {
+    pub(super) async fn carry(
+        &self,
+        caller: &Caller,
+        home: &Home,
+        request: Carried,
+        id: Option<&Id>,
+    ) -> Option<Answer> {
         let now = self.ports.clock.now();
         // At our own address there is only us: whoever was there before has been restarted.
         let reachable = home.at.is_some() && home.at != self.ports.home.at && !self.memory.gone.is(home.node, now);
@@ -111,10 +116,10 @@ impl Gateway {
             Shown::Open(session) if session.handshake().is_some() => None,
             Shown::Open(_) => {
                 let trace_id = TraceId::from_uuid(self.ports.clock.fresh_id());
-                let answer = refusal::session_gone(None);
+                let answer = refusal::session_gone(id.cloned());
                 Some(self.refuse_missing(caller, &trace_id, "the session's node is gone", answer).await)
             }
-            Shown::Nothing | Shown::Gone => Some(self.refuse_malformed(caller, &rounds::invalid()).await),
+            Shown::Nothing | Shown::Gone => Some(self.refuse_malformed(caller, &rounds::invalid().answering(id)).await),
         }
     }
 

@@ -89,10 +89,12 @@ impl<'a> Tasks<'a> {
             }
         }
         exchange.ask = ask;
-        if exchange.route == Route::All {
-            exchange.member = about.as_ref().and_then(|tool| tool.namespace().parse().ok());
+        if let Some(tool) = about {
+            if exchange.route == Route::All {
+                exchange.member = tool.namespace().parse().ok();
+            }
+            exchange.about = Some(tool);
         }
-        exchange.about = about;
         opened
     }
 
@@ -126,13 +128,12 @@ impl<'a> Tasks<'a> {
 
     /// Seals every task id in a message on its way to the client. Replies that have none are only looked at.
     pub(super) fn close(&self, exchange: &Exchange, reply: &mut Reply) {
-        if !may_name_tasks(exchange, reply) {
+        if !may_name_tasks(exchange, reply) || !std::str::from_utf8(reply.raw()).is_ok_and(|raw| raw.contains(ID)) {
             return;
         }
         let Ok(mut message) = reply.message() else {
             return;
         };
-        let before = message.clone();
         match &mut message {
             Message::Response(response) => {
                 if let Outcome::Result(Value::Object(result)) = &mut response.outcome {
@@ -152,9 +153,7 @@ impl<'a> Tasks<'a> {
                 }
             }
         }
-        if message != before {
-            *reply = Reply::from_message(&message);
-        }
+        *reply = Reply::from_message(&message);
     }
 
     fn close_result(&self, exchange: &Exchange, result: &mut Map<String, Value>) {
