@@ -22,5 +22,8 @@ mod protocol;
 mod real_clients;
 mod real_upstreams;
 mod reload;
+mod rounds;
+mod streams;
+mod tasks;
 mod tls;
 mod two_nodes;

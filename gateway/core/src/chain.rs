@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::exchange::Exchange;
 use crate::policies::Policies;
+use crate::scopes;
 use crate::verdict::{Decision, Heard, Objection, Reason, Verdict};
 
 pub use permit::{OwnAnswer, Permit};
@@ -133,7 +134,8 @@ impl Chain {
         }
     }
 
-    /// Whether a call like this one may be shown as possible: no judge would deny it. What a human may still allow is shown.
+    /// Whether a call like this one may be shown as possible: no judge would deny it. What a human or a wider token may still
+    /// allow is shown.
     pub fn shows(&self, exchange: &Exchange) -> bool {
         let watched = is_watched(exchange);
         self.plugins.iter().all(|(plugin, mode)| {
@@ -142,7 +144,7 @@ impl Chain {
                 Ok(verdict) => matches!(verdict, Verdict::Deny(_)),
                 Err(_) => true,
             };
-            is_lenient(plugin, *mode, watched) || !denies()
+            plugin.name() == scopes::JUDGE || is_lenient(plugin, *mode, watched) || !denies()
         })
     }
 
@@ -199,6 +201,18 @@ fn judges_classification(plugin: &str) -> bool {
 impl Ruling {
     pub fn digest(&self) -> &str {
         &self.policies.digest
+    }
+
+    /// A wider token is all that is missing: nobody else said no.
+    pub(crate) fn needs_only_scope(&self) -> bool {
+        let mut denials = self.heard.iter().filter(|heard| heard.verdict == "deny" && !heard.observed).peekable();
+        denials.peek().is_some() && denials.all(|heard| heard.plugin == scopes::JUDGE)
+    }
+
+    /// A refusal that is not a plugin's: the gateway's own rules, found broken after the chain had spoken.
+    pub(crate) fn deny(&mut self, who: &'static str, rule: &'static str, message: &str) {
+        self.hear(who, Verdict::deny(rule, message), false);
+        self.strictest_first();
     }
 
     fn strictest_first(&mut self) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gateway_protocol::{Message, Revision};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::classification::Classification;
 use crate::identity::Principal;
@@ -112,6 +112,14 @@ impl Exchange {
     pub fn message(&self) -> Option<&Message> {
         match &self.ask {
             Ask::Message(message) => Some(message),
+            _ => None,
+        }
+    }
+
+    /// The message's params, to change; none are made where there were none.
+    pub(crate) fn params_mut(&mut self) -> Option<&mut Map<String, Value>> {
+        match &mut self.ask {
+            Ask::Message(message) => message.params_mut(),
             _ => None,
         }
     }

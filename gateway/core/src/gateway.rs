@@ -3,11 +3,15 @@
 //! `handle` authenticates, reads, and tells each message's story in `exchange`: limits, facts, chain, ledger, upstream,
 //! replies. Every way out that is not the answer itself goes through `refusal` and is recorded first.
 
+mod carry;
 mod decision;
 mod describe;
+mod mirrors;
 mod opening;
 mod record;
 mod replies;
+mod rounds;
+mod tasks;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +20,7 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use futures::StreamExt;
 use gateway_protocol::headers::McpHeaders;
-use gateway_protocol::{Body, Id, Message, message, sse};
+use gateway_protocol::{Body, Id, Message, Revision, message, sse};
 
 use crate::chain::Chain;
 use crate::exchange::{Ask, Route};
@@ -30,8 +34,12 @@ use crate::ports::{
     Usage,
 };
 use crate::refusal::{self, Answer, AnswerBody, Manner, Refused};
+use crate::resume::Replays;
+use crate::scopes::Scope;
+use crate::session::Session;
 use crate::verdict::Decision;
 
+pub use carry::CARRIED;
 use record::Story;
 use replies::Kept;
 
@@ -93,7 +101,16 @@ pub struct Gateway {
     chain: ArcSwap<Chain>,
     engine: ArcSwap<Arc<dyn ExecutionEngine>>,
     settings: ArcSwap<Settings>,
-    ports: Ports,
+    ports: Arc<Ports>,
+    memory: Arc<Memory>,
+}
+
+/// What this process remembers of what it has handed out.
+#[derive(Default)]
+struct Memory {
+    tasks: tasks::Handed,
+    replays: Replays,
+    gone: carry::Gone,
 }
 
 /// Who asked, at which door, with which headers: the same for every message of a batch.
@@ -104,6 +121,16 @@ struct Caller {
     principal: Arc<Principal>,
     wire: Wire,
     filter: ListFilter,
+    metadata_url: Option<String>,
+    session: Shown,
+}
+
+/// The session id that a caller showed, opened once for all that ask.
+enum Shown {
+    Nothing,
+    Open(Session),
+    /// Forged, another's, or another door's.
+    Gone,
 }
 
 impl Gateway {
@@ -112,7 +139,8 @@ impl Gateway {
             chain: ArcSwap::from_pointee(chain),
             engine: ArcSwap::from_pointee(engine),
             settings: ArcSwap::from_pointee(settings),
-            ports,
+            ports: Arc::new(ports),
+            memory: Arc::default(),
         }
     }
 
@@ -147,25 +175,66 @@ impl Gateway {
         matches!(known, Ok(_) | Err(AuthError::Unavailable(_)))
     }
 
-    pub async fn handle(&self, inbound: Inbound) -> Answer {
+    pub async fn handle(&self, mut inbound: Inbound) -> Answer {
+        let arrived = match self.arrived(&mut inbound) {
+            Ok(arrived) => arrived,
+            Err(misdirected) => return misdirected,
+        };
         // Identity comes before parsing, so that even an unreadable body is written into somebody's chain.
         let principal = match self.admit_door(&inbound.credential, inbound.metadata_url.as_deref()).await {
             Ok(principal) => principal,
             Err(refused) => return refused,
         };
-        let Inbound { route, verb, headers, carried, wire, filter, .. } = inbound;
-        let caller = Caller { route, headers, carried, principal, wire, filter };
-        match verb {
-            Verb::Get => {
+        let parsed = match &inbound.verb {
+            Verb::Post(body) => Some(message::parse(body, self.settings.load().max_depth)),
+            Verb::Get | Verb::Delete => None,
+        };
+        let caller = self.caller(&mut inbound, principal);
+        if !arrived && let Some(home) = self.elsewhere(&caller, parsed.as_ref()) {
+            // Only what is carried is put together again: few requests are.
+            let whole = Inbound { headers: caller.headers.clone(), carried: caller.carried.clone(), ..inbound };
+            let request = self.to_carried(&whole, &home);
+            let id = match &parsed {
+                Some(Ok(Body::One(message))) => message.id(),
+                _ => None,
+            };
+            if let Some(answer) = self.carry(&caller, &home, request, id).await {
+                return answer;
+            }
+            inbound = whole;
+        }
+        match (inbound.verb, parsed) {
+            (Verb::Delete, _) => self.exchange(&caller, Ask::EndSession).await,
+            (_, Some(Ok(Body::One(message)))) => self.exchange(&caller, Ask::Message(message)).await,
+            (_, Some(Ok(Body::Batch(messages)))) => self.batch(&caller, messages).await,
+            (_, Some(Err(malformed))) => self.refuse_malformed(&caller, &malformed).await,
+            (_, None) => {
                 let last_event_id = caller.headers.last_event_id.clone();
                 self.exchange(&caller, Ask::Listen { last_event_id }).await
             }
-            Verb::Delete => self.exchange(&caller, Ask::EndSession).await,
-            Verb::Post(body) => match message::parse(&body, self.settings.load().max_depth) {
-                Ok(Body::One(message)) => self.exchange(&caller, Ask::Message(message)).await,
-                Ok(Body::Batch(messages)) => self.batch(&caller, messages).await,
-                Err(malformed) => self.refuse_malformed(&caller, &malformed).await,
+        }
+    }
+
+    fn caller(&self, inbound: &mut Inbound, principal: Arc<Principal>) -> Caller {
+        let modern = inbound.headers.protocol_version.as_deref().and_then(|said| said.parse::<Revision>().ok());
+        // The stateless era has no sessions; an id that is sent anyway means nothing.
+        let shown = inbound.headers.session_id.as_deref().filter(|_| !modern.is_some_and(Revision::is_modern));
+        let session = match shown {
+            None => Shown::Nothing,
+            Some(token) => match Session::open(token, self.ports.seal.as_ref(), &principal, &inbound.route) {
+                Some(session) => Shown::Open(session),
+                None => Shown::Gone,
             },
+        };
+        Caller {
+            route: inbound.route.clone(),
+            headers: std::mem::take(&mut inbound.headers),
+            carried: std::mem::take(&mut inbound.carried),
+            principal,
+            wire: inbound.wire,
+            filter: inbound.filter.clone(),
+            metadata_url: inbound.metadata_url.take(),
+            session,
         }
     }
 
@@ -178,7 +247,7 @@ impl Gateway {
         {
             return self.refuse_limited(caller, trace_id, id, &limited).await;
         }
-        let slot = match self.stream_slot(caller, &ask) {
+        let mut slot = match self.stream_slot(caller, &ask) {
             Ok(slot) => slot,
             Err(limited) => return self.refuse_limited(caller, trace_id, id, &limited).await,
         };
@@ -191,8 +260,8 @@ impl Gateway {
             return self.refuse_missing(caller, &trace_id, "no upstream has this namespace", answer).await;
         };
         let described = self.describe(caller, ask, trace_id.clone(), &chain, engine.as_ref().as_ref());
-        let exchange = match described {
-            Ok(exchange) => exchange,
+        let describe::Described { exchange, spend, resumes } = match described {
+            Ok(described) => described,
             Err(describe::Indescribable::SessionGone) => {
                 let answer = refusal::session_gone(id);
                 return self
@@ -204,10 +273,14 @@ impl Gateway {
             }
         };
 
+        let mirrored = match mirrors::checked(caller, &exchange, upstream.as_ref()).await {
+            Ok(mirrored) => mirrored,
+            Err(malformed) => return self.refuse_malformed(caller, &malformed).await,
+        };
         let Ok(mut story) = Story::open(&self.ports.audit, &self.ports.clock, &exchange) else {
             return refusal::unrecorded(&exchange.trace_id, id);
         };
-        let (permit, ruling) = match chain.admit(exchange) {
+        let (permit, mut ruling) = match chain.admit(exchange) {
             Ok(admitted) => admitted,
             Err((exchange, ruling)) => {
                 let status = match ruling.decision {
@@ -227,15 +300,29 @@ impl Gateway {
                     tool: exchange.tool().map(|tool| tool.name.as_str()),
                     modern: exchange.is_modern(),
                 };
+                if ruling.needs_only_scope() {
+                    return refused.step_up(id, Scope::needed(&exchange), caller.metadata_url.as_deref());
+                }
                 return refused.answer(id, self.settings.load().manner);
             }
         };
 
+        if let Some(spend) = spend
+            && let Err(refused) = self.spend(&spend, permit.exchange(), &mut ruling, &mut story).await
+        {
+            return refused;
+        }
+        let permit = if mirrored.is_empty() { permit } else { permit.mirrored_anew(&mirrored) };
         story.admitted();
         let wait = permit.exchange().has_side_effects() || self.settings.load().wait_for_all;
         // Recorded before it is sent: after a crash an unrecorded call cannot be told from one never made.
         if permit.exchange().is_governed() && story.decide(permit.exchange(), &ruling, wait).await.is_err() {
             return refusal::unrecorded(&permit.exchange().trace_id, id);
+        }
+        if let Some(event) = resumes
+            && let Some(rest) = self.resumed(permit.exchange(), &event, &mut slot)
+        {
+            return rest;
         }
         match upstream.call(&permit).await {
             Ok(answered) => self.relay(&chain, caller, permit, answered, Kept { story, slot }).await,
@@ -259,7 +346,7 @@ impl Gateway {
 
     /// Only the revision of 2025-03-26 has batches; each member is judged and sent by itself.
     async fn batch(&self, caller: &Caller, messages: Vec<Message>) -> Answer {
-        if let Err(malformed) = self.batch_allowed(caller, &messages) {
+        if let Err(malformed) = describe::batch_allowed(caller, &messages) {
             return self.refuse_malformed(caller, &malformed).await;
         }
         let members = messages.into_iter().map(|message| self.exchange(caller, Ask::Message(message)));

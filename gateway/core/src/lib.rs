@@ -20,7 +20,11 @@ pub mod outcome;
 pub mod policies;
 pub mod ports;
 pub mod refusal;
+pub mod resume;
+pub mod scopes;
 pub mod session;
+#[cfg(test)]
+mod testing;
 pub mod trace;
 pub mod verdict;
 pub mod verify;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::names::TraceId;
 use crate::ports::{AuthError, Limited, UpstreamError};
+use crate::scopes::Scope;
 use crate::verdict::{Decision, Reason};
 
 /// What goes back to the client.
@@ -106,6 +107,20 @@ impl Refused<'_> {
         }
     }
 
+    /// A wider token would do: the challenge names the one scope that is missing, so that a client can ask for exactly that.
+    pub fn step_up(&self, id: Option<Id>, scope: Scope, metadata_url: Option<&str>) -> Answer {
+        let Self { trace_id, decision, reasons, .. } = *self;
+        let object = DecisionObject { trace_id, decision, reasons: Some(reasons), retry_after_ms: None }.into_value();
+        let message = format!("a token with the scope `{}` is needed for this", scope.as_str());
+        let error = RpcError { code: code::DENIED, message, data: Some(object) };
+        let mut challenge =
+            format!("Bearer realm=\"portreeve\", error=\"insufficient_scope\", scope=\"{}\"", scope.as_str());
+        if let Some(url) = metadata_url {
+            challenge.push_str(&format!(", resource_metadata=\"{url}\""));
+        }
+        Answer::message(403, &Message::error(id, error)).with("WWW-Authenticate", challenge)
+    }
+
     fn code(&self) -> i64 {
         match self.decision {
             Decision::ApprovalRequired => code::APPROVAL_REQUIRED,
@@ -140,7 +155,7 @@ pub fn unauthenticated(trace_id: &TraceId, error: &AuthError, metadata_url: Opti
     let error = RpcError { code: code::UNAUTHENTICATED, message: error.to_string(), data: Some(data) };
     let mut challenge = String::from("Bearer realm=\"portreeve\"");
     if let Some(url) = metadata_url {
-        challenge.push_str(&format!(", resource_metadata=\"{url}\", scope=\"mcp:read\""));
+        challenge.push_str(&format!(", resource_metadata=\"{url}\", scope=\"{}\"", Scope::Read.as_str()));
     }
     Answer::message(401, &Message::error(None, error)).with("WWW-Authenticate", challenge)
 }

@@ -96,7 +96,8 @@ impl Session {
     }
 }
 
-fn route_key(route: &Route) -> String {
+/// A door as sealed texts name it.
+pub(crate) fn route_key(route: &Route) -> String {
     match route {
         Route::One(namespace) => namespace.to_string(),
         Route::All => String::new(),

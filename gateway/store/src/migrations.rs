@@ -22,6 +22,7 @@ embedded! {
     2 "0002_agents",
     3 "0003_ledger",
     4 "0004_platform",
+    5 "0005_spent_tokens",
 }
 
 pub(crate) fn sqlite() -> Migrator {

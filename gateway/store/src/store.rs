@@ -7,7 +7,7 @@ use gateway_core::ports::{Ledger, Once, StoreError, TenantStore, ToolRegistry};
 use rand::RngCore;
 use sqlx::postgres::PgPool;
 
-use crate::once::MemoryOnce;
+use crate::once::{PostgresOnce, SqliteOnce};
 use crate::postgres::{self, PostgresLedger, PostgresTenants, PostgresTools};
 use crate::sqlite::{SqliteLedger, SqlitePools, SqliteTenants, SqliteTools};
 
@@ -38,7 +38,7 @@ impl Store {
                 tenants: Arc::new(SqliteTenants(pools.clone())),
                 registry: Arc::new(SqliteTools::new(&pools)),
                 ledger: Arc::new(SqliteLedger::new(pools.clone())),
-                once: Arc::new(MemoryOnce::default()),
+                once: Arc::new(SqliteOnce::new(pools.clone())),
                 engine: Engine::Sqlite(pools),
             });
         }
@@ -53,12 +53,12 @@ impl Store {
             tenants: Arc::new(PostgresTenants(pool.clone())),
             registry: Arc::new(PostgresTools::new(&pool)),
             ledger: Arc::new(PostgresLedger::new(pool.clone())),
-            once: Arc::new(MemoryOnce::default()),
+            once: Arc::new(PostgresOnce::new(pool.clone())),
             engine: Engine::Postgres(pool),
         })
     }
 
-    /// Counted in this process alone.
+    /// Shared by all nodes on this database.
     pub fn once(&self) -> Arc<dyn Once> {
         Arc::clone(&self.once)
     }

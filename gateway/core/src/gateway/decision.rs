@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::tasks;
 use crate::canonical::{Canonical, Object, write_text};
 use crate::chain::Ruling;
 use crate::digest;
@@ -64,6 +65,9 @@ fn context(exchange: &Exchange, ruling: &Ruling) -> Canonical {
         written.text("method", Some(subject(exchange)));
     }
     written.text("policies", Some(ruling.digest()));
+    if let Some(task) = tasks::digest_of(exchange) {
+        written.text("task", Some(&task));
+    }
     if tool {
         written.text("tool", Some(subject(exchange)));
     }

@@ -1,16 +1,29 @@
 //! From a message and its headers to an [`Exchange`]: which revision, which session, what it is about.
 
+use std::time::Duration;
+
 use gateway_protocol::{Malformed, Message, Revision, code, headers};
 use serde_json::Value;
 
-use super::{Caller, Gateway, Wire};
+use super::rounds::{Rounds, Spend};
+use super::tasks::Tasks;
+use super::{Caller, Gateway, Shown, Wire};
 use crate::chain::Chain;
 use crate::exchange::{Ask, Exchange, Route, Subject, ToolSubject};
 use crate::names::{ToolName, TraceId};
 use crate::ports::ExecutionEngine;
+use crate::resume;
 use crate::session::Session;
 
 const HANDSHAKE_BYTES: usize = 16 * 1024;
+
+pub(super) struct Described {
+    pub(super) exchange: Exchange,
+    /// The state it came with, to be used up when it is sent.
+    pub(super) spend: Option<Spend>,
+    /// The event of ours after which a broken stream is to go on.
+    pub(super) resumes: Option<String>,
+}
 
 pub(super) enum Indescribable {
     Malformed(Malformed),
@@ -31,13 +44,13 @@ impl Gateway {
         trace_id: TraceId,
         chain: &Chain,
         engine: &dyn ExecutionEngine,
-    ) -> Result<Exchange, Indescribable> {
+    ) -> Result<Described, Indescribable> {
         let declared = declared_revision(caller, &ask)?;
         modest_handshake(&ask)?;
         let session = match declared {
             // The stateless era has no sessions; an id that is sent anyway means nothing.
             Some(revision) if revision.is_modern() => None,
-            _ => self.open_session(caller, &ask)?,
+            _ => open_session(caller, &ask)?,
         };
         let revision =
             declared.or_else(|| session.as_ref().and_then(Session::revision)).or_else(|| offered_revision(&ask));
@@ -47,40 +60,49 @@ impl Gateway {
         let mirrored = caller.headers.params.iter().filter(|_| declared.is_some_and(Revision::is_modern));
         carried.extend(mirrored.map(|(name, value)| (format!("{}{name}", headers::PARAM_PREFIX), value.clone())));
         let (principal, route) = (caller.principal.clone(), caller.route.clone());
-        Ok(Exchange { revision, session, carried, ..Exchange::new(trace_id, principal, route, ask, subject) })
+        let mut exchange =
+            Exchange { revision, session, carried, ..Exchange::new(trace_id, principal, route, ask, subject) };
+        Tasks::new(&self.ports, &self.memory).open(&mut exchange)?;
+        let spend = Rounds::new(&self.ports, Duration::ZERO).open(&mut exchange)?;
+        let resumes = own_event(&mut exchange.ask);
+        Ok(Described { exchange, spend, resumes })
     }
+}
 
-    fn open_session(&self, caller: &Caller, ask: &Ask) -> Result<Option<Session>, Indescribable> {
-        let starts_one = matches!(ask, Ask::Message(message) if message.method() == Some("initialize"));
-        let Some(token) = caller.headers.session_id.as_deref().filter(|_| !starts_one) else {
-            return Ok(None);
-        };
-        match Session::open(token, self.ports.seal.as_ref(), &caller.principal, &caller.route) {
-            Some(session) => Ok(Some(session)),
-            None => Err(Indescribable::SessionGone),
-        }
+fn open_session(caller: &Caller, ask: &Ask) -> Result<Option<Session>, Indescribable> {
+    let starts_one = matches!(ask, Ask::Message(message) if message.method() == Some("initialize"));
+    match &caller.session {
+        _ if starts_one => Ok(None),
+        Shown::Nothing => Ok(None),
+        Shown::Open(session) => Ok(Some(session.clone())),
+        Shown::Gone => Err(Indescribable::SessionGone),
     }
+}
 
-    /// A batch is one body, so the session decides for all of its members.
-    pub(super) fn batch_allowed(&self, caller: &Caller, messages: &[Message]) -> Result<(), Malformed> {
-        let refuse = |what: &str| Err(Malformed::new(code::INVALID_REQUEST, what));
-        if messages.iter().any(|message| message.method() == Some("initialize")) {
-            return refuse("`initialize` cannot be part of a batch");
-        }
-        let token = caller.headers.session_id.as_deref();
-        let session =
-            token.and_then(|token| Session::open(token, self.ports.seal.as_ref(), &caller.principal, &caller.route));
-        let said = caller.headers.protocol_version.as_deref().map(str::parse::<Revision>);
-        let revision = match (session, said) {
-            (Some(session), _) => session.revision(),
-            (None, Some(said)) => said.ok(),
-            // Without a header the specification has us assume the first Streamable HTTP revision, which has batches.
-            (None, None) => Some(Revision::V2025_03_26),
-        };
-        match revision.is_some_and(Revision::has_batches) {
-            true => Ok(()),
-            false => refuse("batches exist only in revision 2025-03-26: send one message at a time"),
-        }
+/// A batch is one body, so the session decides for all of its members.
+pub(super) fn batch_allowed(caller: &Caller, messages: &[Message]) -> Result<(), Malformed> {
+    let refuse = |what: &str| Err(Malformed::new(code::INVALID_REQUEST, what));
+    if messages.iter().any(|message| message.method() == Some("initialize")) {
+        return refuse("`initialize` cannot be part of a batch");
+    }
+    let said = caller.headers.protocol_version.as_deref().map(str::parse::<Revision>);
+    let revision = match (&caller.session, said) {
+        (Shown::Open(session), _) => session.revision(),
+        (_, Some(said)) => said.ok(),
+        // Without a header the specification has us assume the first Streamable HTTP revision, which has batches.
+        (_, None) => Some(Revision::V2025_03_26),
+    };
+    match revision.is_some_and(Revision::has_batches) {
+        true => Ok(()),
+        false => refuse("batches exist only in revision 2025-03-26: send one message at a time"),
+    }
+}
+
+/// Our own event ids mean nothing upstream, so they do not go there.
+fn own_event(ask: &mut Ask) -> Option<String> {
+    match ask {
+        Ask::Listen { last_event_id } => last_event_id.take_if(|id| resume::is_ours(id)),
+        _ => None,
     }
 }
 
@@ -90,7 +112,11 @@ fn declared_revision(caller: &Caller, ask: &Ask) -> Result<Option<Revision>, Mal
         return Ok(said.and_then(|said| said.parse().ok()));
     };
     if caller.wire == Wire::Messages {
-        return headers::body_revision(message);
+        let declared = headers::body_revision(message)?;
+        if declared.is_some_and(Revision::is_modern) {
+            headers::check_meta(message)?;
+        }
+        return Ok(declared);
     }
     let declared = headers::declared_revision(&caller.headers, message)?;
     if declared.is_some_and(Revision::is_modern) {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use gateway_protocol::{Id, Malformed, Reply, ReplyKind};
+use gateway_protocol::{Id, Malformed, Reply, ReplyKind, ResultKind};
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::decision::decision_draft;
 use super::{Caller, Gateway};
@@ -67,7 +67,7 @@ impl Story {
             trace_id: exchange.trace_id.clone(),
             tenant: exchange.principal.tenant,
             agent: exchange.principal.agent.clone(),
-            tool: exchange.tool().map(|tool| tool.name.clone()),
+            tool: exchange.tool().map(|tool| tool.name.clone()).or_else(|| exchange.about.clone()),
             input: input(exchange),
             output: None,
             classification: Some(exchange.classification()),
@@ -91,6 +91,11 @@ impl Story {
         }
     }
 
+    /// Nothing was decided and nothing was done: there is no outcome to write.
+    pub(super) fn forget(&mut self) {
+        self.row = None;
+    }
+
     /// Puts the decision into the agent's chain.
     pub(super) async fn decide(&mut self, exchange: &Exchange, ruling: &Ruling, wait: bool) -> Result<(), LedgerError> {
         let draft = decision_draft(exchange, ruling, self.began);
@@ -103,7 +108,7 @@ impl Story {
         };
         if let Err(error) = appended {
             // Nothing was done, so there is no outcome to write either.
-            self.row = None;
+            self.forget();
             tracing::error!(error = &error as &dyn std::error::Error, "a decision could not be recorded: {error}");
             return Err(error);
         }
@@ -132,11 +137,30 @@ impl Drop for Story {
 }
 
 fn input(exchange: &Exchange) -> Option<JsonText> {
-    let asked = match exchange.arguments() {
-        Some(arguments) => serde_json::to_vec(arguments),
-        None => serde_json::to_vec(exchange.message()?.params()?),
+    let params = exchange.message()?.params()?;
+    let asked = match (params.get("inputResponses"), exchange.arguments()) {
+        (Some(responses), Some(arguments)) => {
+            serde_json::to_vec(&json!({ "arguments": arguments, "inputResponses": actions(responses) }))
+        }
+        (Some(responses), None) => {
+            let mut told = params.clone();
+            told.remove("requestState");
+            told.insert("inputResponses".into(), actions(responses));
+            serde_json::to_vec(&told)
+        }
+        (None, Some(arguments)) => serde_json::to_vec(arguments),
+        (None, None) => serde_json::to_vec(params),
     };
     asked.ok().map(|json| JsonText::from_checked(json.into()))
+}
+
+/// What was answered, never in which words: a person may have typed anything into a form.
+fn actions(responses: &Value) -> Value {
+    let said = |response: &Value| match response.get("action").and_then(Value::as_str) {
+        Some(action @ ("accept" | "decline" | "cancel")) => Value::from(action),
+        _ => Value::from("answered"),
+    };
+    responses.as_object().into_iter().flatten().map(|(key, response)| (key.clone(), said(response))).collect()
 }
 
 /// Refusals before there is an exchange.
@@ -249,6 +273,7 @@ pub(crate) fn status_of(reply: &Reply) -> Status {
     match reply.kind() {
         ReplyKind::Error { .. } => Status::RpcError,
         ReplyKind::Result { tool_error: true, .. } => Status::ToolError,
+        ReplyKind::Result { kind: ResultKind::InputRequired, .. } => Status::InputRequired,
         _ => Status::Ok,
     }
 }

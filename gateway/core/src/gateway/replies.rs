@@ -5,6 +5,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::stream::BoxStream;
@@ -12,16 +13,17 @@ use futures::{Stream, StreamExt};
 use gateway_protocol::{Id, Reply, ReplyKind, headers, sse};
 
 use super::record::{Story, status_of};
-use super::{Caller, Gateway, opening, request_id};
+use super::rounds::Rounds;
+use super::tasks::Tasks;
+use super::{Caller, Gateway, Memory, Ports, opening, request_id};
 use crate::chain::{Chain, Permit};
 use crate::exchange::{Ask, Exchange};
 use crate::lists::{self, ListFilter};
 use crate::names::TenantId;
 use crate::outcome::{JsonText, Status};
-use crate::ports::{
-    Answered, Content, ExecutionEngine, StreamItem, StreamSlot, ToolDefinition, ToolRegistry, UpstreamError,
-};
+use crate::ports::{Answered, Content, ExecutionEngine, StreamItem, StreamSlot, ToolDefinition, UpstreamError};
 use crate::refusal::{self, Answer, AnswerBody, Manner};
+use crate::resume::Recording;
 
 type Items = BoxStream<'static, Result<StreamItem, UpstreamError>>;
 
@@ -38,11 +40,17 @@ impl Gateway {
         let exchange = permit.into_exchange();
         let id = request_id(&exchange.ask);
         let Answered { status, session, content } = answered;
+        let (manner, hold) = {
+            let settings = self.settings.load();
+            (settings.manner, settings.hold)
+        };
         let review = Arc::new(Review {
             chain: Arc::clone(chain),
-            registry: Arc::clone(&self.ports.registry),
+            ports: Arc::clone(&self.ports),
+            memory: Arc::clone(&self.memory),
             engine: self.engine.load_full(),
-            manner: self.settings.load().manner,
+            manner,
+            hold,
             filter: caller.filter.clone(),
             id,
             exchange,
@@ -89,8 +97,9 @@ impl Gateway {
                 Answer { status, headers: Vec::new(), body: AnswerBody::Json(reply.raw().clone()) }
             }
             Content::Stream(items) => {
-                let replies =
-                    Replies { items: Some(items), review: Arc::clone(&review), story, answered: false, _slot: slot };
+                let tape = self.tape(&review.exchange);
+                let review = Arc::clone(&review);
+                let replies = Replies { items: Some(items), review, story, answered: false, tape, _slot: slot };
                 Answer { status, headers: Vec::new(), body: AnswerBody::Events(replies.boxed()) }
             }
         };
@@ -99,6 +108,28 @@ impl Gateway {
             answer = answer.with(headers::SESSION_ID, session.seal(self.ports.seal.as_ref()));
         }
         answer
+    }
+}
+
+/// Streams that go on where they broke off.
+impl Gateway {
+    /// A call's stream in a session is kept while it goes on, and a little longer. A client of the stateless era has nothing
+    /// to come back with, and streams that only listen have nothing that was promised.
+    fn tape(&self, exchange: &Exchange) -> Option<Recording> {
+        let session = exchange.session.as_ref().filter(|_| matches!(exchange.ask, Ask::Message(_)))?;
+        let Ports { clock, .. } = self.ports.as_ref();
+        Some(self.memory.replays.open(&session.key(), clock.fresh_id(), clock.now()))
+    }
+
+    /// What the client missed after this event was reviewed and recorded when it first came.
+    pub(super) fn resumed(&self, exchange: &Exchange, event: &str, slot: &mut Option<StreamSlot>) -> Option<Answer> {
+        let session = exchange.session.as_ref()?;
+        let rest = self.memory.replays.after(&session.key(), event, self.ports.clock.now())?;
+        let slot = slot.take();
+        let rest = rest.inspect(move |_| {
+            let _kept = &slot;
+        });
+        Some(Answer { status: 200, headers: Vec::new(), body: AnswerBody::Events(rest.boxed()) })
     }
 }
 
@@ -111,9 +142,11 @@ pub(super) struct Kept {
 /// What must be known of the question while its replies arrive.
 struct Review {
     chain: Arc<Chain>,
-    registry: Arc<dyn ToolRegistry>,
+    ports: Arc<Ports>,
+    memory: Arc<Memory>,
     engine: Arc<Arc<dyn ExecutionEngine>>,
     manner: Manner,
+    hold: Duration,
     filter: ListFilter,
     id: Option<Id>,
     exchange: Exchange,
@@ -149,6 +182,22 @@ impl Review {
             tracing::info!(trace = %self.exchange.trace_id, plugin = reason.plugin, "withheld a reply: {}", reason.message);
             *reply = Reply::from_message(&refusal::withheld(&self.exchange.trace_id, &reason, self.manner, id));
         }
+        // Last, because plugins judge what the server said and not what it is wrapped in.
+        Rounds::new(&self.ports, self.hold).close(&self.exchange, reply);
+        Tasks::new(&self.ports, &self.memory).close(&self.exchange, reply);
+    }
+
+    /// What must not reach this client. One of the stateless era has nowhere to send an answer, so no question comes to it
+    /// outside a result; and nobody hears of a task that is not theirs.
+    fn is_not_for(&self, reply: &Reply) -> bool {
+        match reply.kind() {
+            ReplyKind::Request if self.exchange.is_modern() => {
+                tracing::warn!("an upstream asked a client of the stateless era on its stream; it is left out");
+                true
+            }
+            ReplyKind::Notification => Tasks::new(&self.ports, &self.memory).is_anothers(&self.exchange, reply),
+            _ => false,
+        }
     }
 
     fn govern_list(&self, reply: &mut Reply) {
@@ -168,7 +217,7 @@ impl Review {
             let level = self.chain.policies().tool(&tool.name).map(|known| known.manifest.risk_level);
             (tool, level)
         });
-        self.registry.seen(tenant, classified.collect());
+        self.ports.registry.seen(tenant, classified.collect());
     }
 }
 
@@ -201,6 +250,7 @@ struct Replies {
     story: Story,
     /// The question has its final answer; what follows is not ours to judge complete or broken.
     answered: bool,
+    tape: Option<Recording>,
     _slot: Option<StreamSlot>,
 }
 
@@ -219,6 +269,10 @@ impl Stream for Replies {
                 context.waker().wake_by_ref();
                 Poll::Pending
             }
+            Poll::Ready(Some(Ok(StreamItem::Event { reply: Some(reply), .. }))) if this.review.is_not_for(&reply) => {
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
             Poll::Ready(Some(Ok(item))) => Poll::Ready(Some(this.forward(item))),
             Poll::Ready(Some(Err(error))) => {
                 this.items = None;
@@ -227,6 +281,7 @@ impl Stream for Replies {
             }
             Poll::Ready(None) => {
                 this.items = None;
+                this.tape = None;
                 // A GET stream simply ends; a call whose answer never came has failed.
                 let status =
                     if this.answered || this.review.id.is_none() { Status::Ok } else { Status::UpstreamFailed };
@@ -241,7 +296,7 @@ impl Replies {
     fn forward(&mut self, item: StreamItem) -> sse::Frame {
         let (mut frame, mut reply) = match item {
             StreamItem::Comment(comment) => return sse::Frame::Comment(comment),
-            StreamItem::Event { frame, reply: None } => return sse::Frame::Event(frame),
+            StreamItem::Event { frame, reply: None } => return self.kept(frame),
             StreamItem::Event { frame, reply: Some(reply) } => (frame, reply),
         };
         self.review.pass(&mut reply);
@@ -250,6 +305,17 @@ impl Replies {
             self.story.close(status_of(&reply), Some(JsonText::from_checked(reply.raw().clone())));
         }
         frame.data = Bytes::clone(reply.raw());
+        self.kept(frame)
+    }
+
+    /// An upstream that numbers its events can resume its streams itself, and its numbers are not ours to change.
+    fn kept(&mut self, mut frame: sse::Event) -> sse::Frame {
+        if frame.id.is_some() {
+            self.tape = None;
+        }
+        if let Some(tape) = &mut self.tape {
+            tape.add(&mut frame);
+        }
         sse::Frame::Event(frame)
     }
 
@@ -258,6 +324,8 @@ impl Replies {
         self.story.close(Status::UpstreamFailed, None);
         let id = self.review.id.clone().filter(|_| !self.answered)?;
         let message = refusal::upstream_error(error, Some(id));
-        Some(sse::Frame::Event(sse::Event::message(message.to_vec())))
+        let frame = self.kept(sse::Event::message(message.to_vec()));
+        self.tape = None;
+        Some(frame)
     }
 }

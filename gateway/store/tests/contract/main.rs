@@ -8,6 +8,7 @@
 mod directory;
 mod fickle;
 mod ledger;
+mod once;
 mod people;
 mod schema;
 mod spool;
@@ -52,6 +53,8 @@ contract! {
         a_replay_doubles_nothing, fifty_at_once_make_one_chain, two_nodes_never_fork_a_chain,
         rows_name_their_tool, one_bad_record_does_not_stop_the_others, payloads_no_database_holds_are_left_out,
         receipts_are_for_whoever_waits, a_refused_batch_leaves_nothing, others_have_their_turn,;
+    once:
+        a_token_is_spent_once_of_fifty_tries, what_has_expired_is_forgotten,;
     tampering:
         changing_a_nested_value_shows, changing_any_column_shows, deleting_the_third_of_five_shows_at_the_fourth,
         reordering_shows, a_cut_tail_and_a_false_head_show, an_empty_chain_is_whole_and_limits_are_kept,;

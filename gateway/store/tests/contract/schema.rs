@@ -28,6 +28,7 @@ const COLUMNS: &[(&str, &str)] = &[
     ("access_policies", "id tenant_id name rule_type rule_definition created_at"),
     ("dlp_config", "id tenant_id name patterns severity is_active created_at"),
     ("tool_sessions", "id tenant_id agent_id status context_data started_at finished_at"),
+    ("spent_tokens", "id expires_at"),
 ];
 
 // acceptance 1, acceptance 2, acceptance 3, acceptance 4, acceptance 38: the columns, and on Postgres their types.

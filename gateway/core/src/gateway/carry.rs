@@ -1,0 +1,190 @@
+//! A request whose state lives in another process: carried there, or told that it is gone.
+//!
+//! Carrying comes before judging, so that exactly one node judges, limits and records. What cannot be carried is rebuilt here
+//! where the session says how it began, and refused where it does not.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use gateway_protocol::{Body, Id, Malformed, Message, headers};
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::rounds::{self, Rounds};
+use super::{Caller, Gateway, Inbound, Shown, Verb, Wire};
+use crate::exchange::Route;
+use crate::home::Home;
+use crate::lists::ListFilter;
+use crate::names::TraceId;
+use crate::ports::Carried;
+use crate::refusal::{self, Answer};
+
+/// The header that says a request was carried. The edge hands it in among the headers that travel with a body.
+pub const CARRIED: &str = "portreeve-carried";
+/// How long a carried request may be under way.
+const UNDER_WAY: SignedDuration = SignedDuration::from_secs(60);
+/// A node that was gone a moment ago is not asked again for each request.
+const GONE_FOR: SignedDuration = SignedDuration::from_secs(10);
+
+/// What the header says once opened.
+#[derive(Serialize, Deserialize)]
+struct Label {
+    to: Uuid,
+    /// It came on a wire without headers of its own.
+    messages: bool,
+    until: Timestamp,
+}
+
+/// Nodes that did not answer, and when.
+#[derive(Default)]
+pub(super) struct Gone {
+    nodes: Mutex<HashMap<Uuid, Timestamp>>,
+}
+
+impl Gone {
+    fn is(&self, node: Uuid, now: Timestamp) -> bool {
+        let nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+        nodes.get(&node).is_some_and(|noticed| now.duration_since(*noticed) < GONE_FOR)
+    }
+
+    fn notice(&self, node: Uuid, now: Timestamp) {
+        let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+        nodes.retain(|_, noticed| now.duration_since(*noticed) < GONE_FOR);
+        nodes.insert(node, now);
+    }
+}
+
+impl Gateway {
+    /// Whether a peer carried this request here. An `Err` is the answer to one that was meant for another process, as after a
+    /// restart; a label nobody of us made means nothing.
+    pub(super) fn arrived(&self, inbound: &mut Inbound) -> Result<bool, Answer> {
+        let Some(place) = inbound.carried.iter().position(|(name, _)| name.eq_ignore_ascii_case(CARRIED)) else {
+            return Ok(false);
+        };
+        let (_, sealed) = inbound.carried.swap_remove(place);
+        let label = self.ports.seal.open(&sealed).and_then(|plain| serde_json::from_slice::<Label>(&plain).ok());
+        match label.filter(|label| self.ports.clock.now() < label.until) {
+            None => Ok(false),
+            Some(label) if label.to != self.ports.home.node => Err(Answer::empty(421)),
+            Some(label) => {
+                if label.messages {
+                    inbound.wire = Wire::Messages;
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    /// The other process that holds what this request is about, if one does.
+    pub(super) fn elsewhere(&self, caller: &Caller, parsed: Option<&Result<Body, Malformed>>) -> Option<Home> {
+        let is_another = |home: &Home| home.node != self.ports.home.node;
+        match (&caller.session, parsed) {
+            (Shown::Open(session), _) => session.home().filter(|home| is_another(home)).cloned(),
+            (_, Some(Ok(Body::One(Message::Request(request))))) => {
+                let rounds = Rounds::new(&self.ports, Duration::ZERO);
+                rounds.home_of(&caller.principal, &caller.route, request).filter(is_another)
+            }
+            _ => None,
+        }
+    }
+
+    /// `None`: the node is gone, and what it held may be rebuilt here.
+    pub(super) async fn carry(
+        &self,
+        caller: &Caller,
+        home: &Home,
+        request: Carried,
+        id: Option<&Id>,
+    ) -> Option<Answer> {
+        let now = self.ports.clock.now();
+        // At our own address there is only us: whoever was there before has been restarted.
+        let reachable = home.at.is_some() && home.at != self.ports.home.at && !self.memory.gone.is(home.node, now);
+        if reachable {
+            match self.ports.peers.carry(home, request).await {
+                Ok(answer) => return Some(answer),
+                Err(error) => {
+                    tracing::warn!(error = &error as &dyn std::error::Error, node = %home.node, "{error}");
+                    self.memory.gone.notice(home.node, now);
+                }
+            }
+        }
+        match &caller.session {
+            Shown::Open(session) if session.handshake().is_some() => None,
+            Shown::Open(_) => {
+                let trace_id = TraceId::from_uuid(self.ports.clock.fresh_id());
+                let answer = refusal::session_gone(id.cloned());
+                Some(self.refuse_missing(caller, &trace_id, "the session's node is gone", answer).await)
+            }
+            Shown::Nothing | Shown::Gone => Some(self.refuse_malformed(caller, &rounds::invalid().answering(id)).await),
+        }
+    }
+
+    /// The request as a peer gets it, with the label that keeps it from being carried on.
+    pub(super) fn to_carried(&self, inbound: &Inbound, to: &Home) -> Carried {
+        let until = self.ports.clock.now().checked_add(UNDER_WAY).unwrap_or(Timestamp::MAX);
+        let label = Label { to: to.node, messages: inbound.wire == Wire::Messages, until };
+        let sealed = self.ports.seal.seal(&serde_json::to_vec(&label).unwrap_or_default());
+        let mut carried = inbound.to_carried();
+        carried.headers.push((CARRIED.to_owned(), sealed));
+        carried
+    }
+}
+
+impl Inbound {
+    /// The same request, on its way to another node.
+    pub fn to_carried(&self) -> Carried {
+        let (method, body) = match &self.verb {
+            Verb::Post(body) => ("POST", body.clone()),
+            Verb::Get => ("GET", Bytes::new()),
+            Verb::Delete => ("DELETE", Bytes::new()),
+        };
+        let mut path = match &self.route {
+            Route::One(namespace) => format!("/{namespace}/mcp"),
+            Route::All => "/mcp".to_owned(),
+        };
+        path.push_str(&query(&self.filter));
+        let own = &self.headers;
+        let mut headers: Vec<(String, String)> = [
+            (headers::PROTOCOL_VERSION, &own.protocol_version),
+            (headers::SESSION_ID, &own.session_id),
+            (headers::METHOD, &own.method),
+            (headers::NAME, &own.name),
+            (headers::LAST_EVENT_ID, &own.last_event_id),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)))
+        .collect();
+        let mirrored =
+            own.params.iter().map(|(name, value)| (format!("{}{name}", headers::PARAM_PREFIX), value.clone()));
+        headers.extend(mirrored.chain(self.carried.iter().cloned()));
+        Carried { method, path, body, headers, credential: self.credential.clone(), wire: self.wire }
+    }
+}
+
+/// The filter of a list, as the door reads it.
+fn query(filter: &ListFilter) -> String {
+    let level = filter.risk_level.map(|level| level.as_str().to_owned());
+    let wanted = [("category", filter.category.clone()), ("risk_level", level)];
+    let mut query = String::new();
+    for (name, value) in wanted {
+        let Some(value) = value else { continue };
+        query.push(if query.is_empty() { '?' } else { '&' });
+        query.push_str(name);
+        query.push('=');
+        for byte in value.bytes() {
+            match byte {
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => query.push(char::from(byte)),
+                // Writing to memory cannot fail.
+                _ => drop(write!(query, "%{byte:02X}")),
+            }
+        }
+    }
+    query
+}
+
+#[cfg(test)]
+mod tests;

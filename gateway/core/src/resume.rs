@@ -1,0 +1,312 @@
+//! What a client missed when its connection broke: events of a call's stream, kept for a while and given again from the one
+//! it saw last.
+//!
+//! Kept are only streams of the session eras whose upstream numbers no events itself; others are resumed where they were
+//! numbered. No clock here: the time is passed in.
+
+use std::collections::{HashMap, VecDeque};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use futures::stream::BoxStream;
+use futures::{Stream, StreamExt};
+use gateway_protocol::sse;
+use jiff::{SignedDuration, Timestamp};
+use uuid::Uuid;
+
+const PREFIX: &str = "pr.";
+const EVENTS_PER_STREAM: usize = 256;
+const BYTES_PER_STREAM: usize = 1024 * 1024;
+const STREAMS_PER_SESSION: usize = 32;
+const BYTES: usize = 64 * 1024 * 1024;
+/// After a stream's end.
+const KEPT: SignedDuration = SignedDuration::from_mins(5);
+const LOOK_EVERY: SignedDuration = SignedDuration::from_secs(15);
+
+/// Whether an event id is one of ours.
+pub fn is_ours(event_id: &str) -> bool {
+    event_id.starts_with(PREFIX)
+}
+
+#[derive(Default)]
+pub struct Replays {
+    sessions: Mutex<Sessions>,
+    bytes: Arc<AtomicUsize>,
+}
+
+#[derive(Default)]
+struct Sessions {
+    tapes: HashMap<String, VecDeque<Arc<Tape>>>,
+    looked: Option<Timestamp>,
+}
+
+/// One stream's events, as far as they are kept.
+struct Tape {
+    stream: Uuid,
+    reel: Mutex<Reel>,
+    all_bytes: Arc<AtomicUsize>,
+}
+
+#[derive(Default)]
+struct Reel {
+    events: VecDeque<(u64, sse::Event)>,
+    bytes: usize,
+    next: u64,
+    ended: bool,
+    /// When its end was first noticed.
+    noticed: Option<Timestamp>,
+    waiting: Vec<Waker>,
+}
+
+impl Replays {
+    /// Begins to keep a stream of this session.
+    pub fn open(&self, session: &str, stream: Uuid, now: Timestamp) -> Recording {
+        let tape = Arc::new(Tape { stream, reel: Mutex::default(), all_bytes: Arc::clone(&self.bytes) });
+        let mut sessions = lock(&self.sessions);
+        sessions.forget_old(now, self.bytes.load(Ordering::Relaxed) > BYTES);
+        let tapes = sessions.tapes.entry(session.to_owned()).or_default();
+        if tapes.len() >= STREAMS_PER_SESSION {
+            tapes.pop_front();
+        }
+        tapes.push_back(Arc::clone(&tape));
+        Recording { tape }
+    }
+
+    /// What follows this event, and then what still comes. `None`: nothing of it is kept, and nothing more will come.
+    pub fn after(&self, session: &str, event_id: &str, now: Timestamp) -> Option<BoxStream<'static, sse::Frame>> {
+        let (stream, number) = event_id.strip_prefix(PREFIX)?.split_once('.')?;
+        let (stream, number) = (Uuid::try_parse(stream).ok()?, number.parse::<u64>().ok()?);
+        let mut sessions = lock(&self.sessions);
+        sessions.forget_old(now, false);
+        let tape = Arc::clone(sessions.tapes.get(session)?.iter().find(|tape| tape.stream == stream)?);
+        drop(sessions);
+        let next = number.checked_add(1)?;
+        {
+            let reel = lock(&tape.reel);
+            if reel.ended && next >= reel.next {
+                return None;
+            }
+        }
+        Some(Replay { tape, next }.boxed())
+    }
+}
+
+impl Sessions {
+    fn forget_old(&mut self, now: Timestamp, crowded: bool) {
+        let recently = self.looked.is_some_and(|looked| now.duration_since(looked) < LOOK_EVERY);
+        if recently && !crowded {
+            return;
+        }
+        self.looked = Some(now);
+        self.tapes.retain(|_, tapes| {
+            tapes.retain(|tape| !tape.is_over(now, crowded));
+            !tapes.is_empty()
+        });
+    }
+}
+
+impl Tape {
+    /// Where memory is short, what has ended is given up first.
+    fn is_over(&self, now: Timestamp, crowded: bool) -> bool {
+        let mut reel = lock(&self.reel);
+        if !reel.ended {
+            return false;
+        }
+        let noticed = *reel.noticed.get_or_insert(now);
+        crowded || now.duration_since(noticed) >= KEPT
+    }
+}
+
+impl Drop for Tape {
+    fn drop(&mut self) {
+        self.all_bytes.fetch_sub(lock(&self.reel).bytes, Ordering::Relaxed);
+    }
+}
+
+/// A stream that is being kept. Dropped: it has ended.
+pub struct Recording {
+    tape: Arc<Tape>,
+}
+
+impl Recording {
+    /// Keeps the event, under the id that it gets here.
+    pub fn add(&mut self, event: &mut sse::Event) {
+        let mut reel = lock(&self.tape.reel);
+        let number = reel.next;
+        event.id = Some(format!("{PREFIX}{}.{number}", self.tape.stream.simple()));
+        reel.next += 1;
+        let size = event.data.len();
+        reel.bytes += size;
+        reel.events.push_back((number, event.clone()));
+        let mut all = self.tape.all_bytes.fetch_add(size, Ordering::Relaxed) + size;
+        // A gap is better than a flood: whoever resumes before it goes on behind it.
+        while reel.events.len() > EVENTS_PER_STREAM || reel.bytes > BYTES_PER_STREAM || all > BYTES {
+            let Some((_, oldest)) = reel.events.pop_front() else { break };
+            reel.bytes -= oldest.data.len();
+            self.tape.all_bytes.fetch_sub(oldest.data.len(), Ordering::Relaxed);
+            all -= oldest.data.len();
+        }
+        reel.wake();
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        let mut reel = lock(&self.tape.reel);
+        reel.ended = true;
+        reel.wake();
+    }
+}
+
+impl Reel {
+    fn wake(&mut self) {
+        self.waiting.drain(..).for_each(Waker::wake);
+    }
+}
+
+/// A kept stream, read again from some event on.
+struct Replay {
+    tape: Arc<Tape>,
+    next: u64,
+}
+
+impl Stream for Replay {
+    type Item = sse::Frame;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<sse::Frame>> {
+        let this = &mut *self;
+        let mut reel = lock(&this.tape.reel);
+        let found = reel.events.iter().find(|(number, _)| *number >= this.next).cloned();
+        match found {
+            Some((number, event)) => {
+                this.next = number + 1;
+                Poll::Ready(Some(sse::Frame::Event(event)))
+            }
+            None if reel.ended => Poll::Ready(None),
+            None => {
+                if !reel.waiting.iter().any(|waker| waker.will_wake(context.waker())) {
+                    reel.waiting.push(context.waker().clone());
+                }
+                Poll::Pending
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+    use futures::FutureExt;
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn add(recording: &mut Recording, text: &str) -> String {
+        let mut event = sse::Event::message(text.to_owned());
+        recording.add(&mut event);
+        event.id.unwrap()
+    }
+
+    /// What the stream says now; `None` at the end means that it is over.
+    fn read(stream: &mut BoxStream<'static, sse::Frame>) -> Vec<Option<String>> {
+        let mut said = Vec::new();
+        while let Some(frame) = stream.next().now_or_never() {
+            let Some(sse::Frame::Event(event)) = frame else {
+                said.push(None);
+                break;
+            };
+            said.push(Some(String::from_utf8(event.data.to_vec()).unwrap()));
+        }
+        said
+    }
+
+    fn texts(texts: &[&str]) -> Vec<Option<String>> {
+        texts.iter().map(|text| (!text.is_empty()).then(|| (*text).to_owned())).collect()
+    }
+
+    #[test]
+    fn the_rest_comes_once_and_then_what_follows() {
+        let replays = Replays::default();
+        let mut recording = replays.open("s", Uuid::from_u128(1), NOW);
+        let ids: Vec<_> = ["a", "b", "c"].iter().map(|text| add(&mut recording, text)).collect();
+        assert!(is_ours(&ids[0]));
+        let mut rest = replays.after("s", &ids[0], NOW).unwrap();
+        assert_eq!(read(&mut rest), texts(&["b", "c"]));
+        add(&mut recording, "d");
+        assert_eq!(read(&mut rest), texts(&["d"]), "live");
+        let last = add(&mut recording, "e");
+        drop(recording);
+        assert_eq!(read(&mut rest), texts(&["e", ""]));
+        assert_eq!(read(&mut replays.after("s", &ids[2], NOW).unwrap()), texts(&["d", "e", ""]));
+        assert!(replays.after("s", &last, NOW).is_none(), "all was seen and nothing will come");
+        for (session, id) in [("other", ids[0].as_str()), ("s", "pr.x.0"), ("s", "pr."), ("s", "17")] {
+            assert!(replays.after(session, id, NOW).is_none(), "{session} {id}");
+        }
+    }
+
+    #[test]
+    fn a_waiting_reader_is_woken() {
+        let replays = Replays::default();
+        let mut recording = replays.open("s", Uuid::from_u128(1), NOW);
+        let first = add(&mut recording, "a");
+        let mut rest = replays.after("s", &first, NOW).unwrap();
+        let (waker, woken) = counting_waker();
+        assert!(rest.poll_next_unpin(&mut Context::from_waker(&waker)).is_pending());
+        add(&mut recording, "b");
+        assert_eq!(woken.load(Ordering::SeqCst), 1);
+    }
+
+    fn counting_waker() -> (Waker, Arc<AtomicUsize>) {
+        struct Counts(Arc<AtomicUsize>);
+        impl std::task::Wake for Counts {
+            fn wake(self: Arc<Self>) {
+                self.0.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+        let woken = Arc::new(AtomicUsize::new(0));
+        (Arc::new(Counts(Arc::clone(&woken))).into(), woken)
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let replays = Replays::default();
+        let mut recording = replays.open("s", Uuid::from_u128(1), NOW);
+        let first = add(&mut recording, "0");
+        for n in 1..=300 {
+            add(&mut recording, &n.to_string());
+        }
+        let rest = read(&mut replays.after("s", &first, NOW).unwrap());
+        assert_eq!((rest.len(), rest[0].as_deref()), (EVENTS_PER_STREAM, Some("45")), "the oldest are gone");
+        let large = "x".repeat(BYTES_PER_STREAM / 2);
+        let before = add(&mut recording, "y");
+        (0..3).for_each(|_| drop(add(&mut recording, &large)));
+        assert_eq!(read(&mut replays.after("s", &before, NOW).unwrap()).len(), 2);
+        for n in 2..=STREAMS_PER_SESSION as u128 + 1 {
+            drop(replays.open("s", Uuid::from_u128(n), NOW));
+        }
+        assert!(replays.after("s", &before, NOW).is_none(), "a session keeps so many streams");
+        drop(recording);
+        assert_eq!(replays.bytes.load(Ordering::Relaxed), 0, "and gives their memory back");
+    }
+
+    #[test]
+    fn an_ended_stream_is_kept_for_a_while() {
+        let replays = Replays::default();
+        let mut recording = replays.open("s", Uuid::from_u128(1), NOW);
+        let first = add(&mut recording, "a");
+        add(&mut recording, "b");
+        assert!(replays.after("s", &first, NOW + KEPT + KEPT).is_some(), "it goes on");
+        drop(recording);
+        let ended = NOW + KEPT + KEPT + LOOK_EVERY;
+        assert!(replays.after("s", &first, ended).is_some());
+        assert!(replays.after("s", &first, ended + KEPT).is_none());
+        assert_eq!(replays.bytes.load(Ordering::Relaxed), 0);
+    }
+}
