@@ -44,7 +44,15 @@ async fn answer(
     namespace: &Namespace,
     permit: &Permit,
 ) -> Result<(Option<String>, Outcome), UpstreamError> {
-    let Answered { status, session, content } = upstream.call(permit).await?;
+    let mut answered = upstream.call(permit).await?;
+    let session = answered.session.take();
+    let outcome = outcome_of(namespace, answered).await?;
+    Ok((session.map(|opened| opened.id), outcome))
+}
+
+/// The final answer in what an upstream gave back.
+pub(crate) async fn outcome_of(namespace: &Namespace, answered: Answered) -> Result<Outcome, UpstreamError> {
+    let Answered { status, content, .. } = answered;
     let reply = match content {
         // A challenge is between the upstream and the operator, whatever it says.
         _ if matches!(status, 401 | 403) => return Err(not_mcp(namespace, &format!("HTTP status {status}"))),
@@ -59,7 +67,7 @@ async fn answer(
         },
         Content::Nothing | Content::Foreign { .. } => return Err(not_mcp(namespace, &format!("HTTP status {status}"))),
     };
-    outcome(namespace, &reply).map(|outcome| (session.map(|opened| opened.id), outcome))
+    outcome(namespace, &reply)
 }
 
 fn outcome(namespace: &Namespace, reply: &Reply) -> Result<Outcome, UpstreamError> {

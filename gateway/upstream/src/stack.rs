@@ -7,6 +7,9 @@ use gateway_core::Namespace;
 use gateway_core::ports::{Clock, Upstream};
 use gateway_protocol::Revision;
 
+use crate::bridge::{Bridge, BridgeSettings};
+use crate::guard::{Guard, Patience};
+
 /// What the layers need to know of one upstream.
 pub struct Layers {
     pub namespace: Namespace,
@@ -45,6 +48,19 @@ pub struct CacheRule {
 }
 
 /// The upstream as the gateway calls it: each layer around the one before, the transport innermost.
-pub fn stack(inner: Arc<dyn Upstream>, _layers: &Layers) -> Arc<dyn Upstream> {
-    inner
+pub fn stack(inner: Arc<dyn Upstream>, layers: &Layers) -> Arc<dyn Upstream> {
+    let settings = BridgeSettings {
+        namespace: layers.namespace.clone(),
+        revision: match layers.protocol {
+            Protocol::Legacy(revision) => revision,
+            Protocol::Auto | Protocol::Modern => None,
+        },
+        hold: layers.hold,
+        held_per_principal: layers.held_per_principal,
+        longest: layers.longest,
+    };
+    let bridged: Arc<dyn Upstream> = Arc::new(Bridge::new(inner, layers.protocol, settings, Arc::clone(&layers.clock)));
+    // The layer that keeps lists goes here, around `bridged`: it sees every list in its caller's era.
+    let patience = Patience { timeout: layers.timeout, longest: layers.longest, hold: layers.hold };
+    Arc::new(Guard::new(bridged, layers.namespace.clone(), patience))
 }

@@ -3,6 +3,8 @@
 //! A permit is made by the chain, or by a function here that can show why its message needs no judging of its own: because
 //! it was judged in other words, or because it decides nothing.
 
+mod again;
+
 use gateway_protocol::{Id, Message, Revision, RpcError, headers};
 use serde_json::{Map, Value, json};
 
