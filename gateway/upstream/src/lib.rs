@@ -1,11 +1,12 @@
 //! The adapters of core's `Upstream` port, and the engine that knows which of them stands behind a route.
 //!
-//! `http` and `stdio` reach one MCP server each, `aggregate` shows many as one, `probe` asks one what it offers, `stack` puts the common layers
-//! around each. Nothing is
-//! decided here: an adapter takes a `Permit`, and whoever holds one has been judged.
+//! `http` and `stdio` reach one MCP server each, `aggregate` shows many as one, `probe` asks one what it offers, `bridge` makes one
+//! of another era look like the client's, `stack` puts the common layers around each. Nothing is decided here: an adapter takes a
+//! `Permit`, and whoever holds one has been judged.
 
 pub mod aggregate;
 mod ask;
+mod bridge;
 pub mod engine;
 pub mod http;
 pub mod probe;
