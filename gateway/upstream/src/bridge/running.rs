@@ -217,21 +217,30 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.live.leave(self.number);
-        if self.over {
-            return;
-        }
         let session = || Some(self.live.session().clone());
+        let nobody = || OwnAnswer::Refuse(RpcError::new(code::INTERNAL, "nobody answered"));
         let mut permits: Vec<Permit> = Vec::new();
-        for open in &self.open {
-            let answer = match open.kind {
-                InputKind::Elicitation => OwnAnswer::Cancel,
-                _ => OwnAnswer::Refuse(RpcError::new(code::INTERNAL, "nobody answered")),
-            };
-            permits.push(self.permit.own_answer(open.id.clone(), answer, session()));
+        // What came for it on the session's own stream while it was not read.
+        while let Ok(message) = self.overheard.try_recv() {
+            if let Message::Request(request) = message {
+                permits.push(self.permit.own_answer(request.id, nobody(), session()));
+            }
         }
-        let params = Map::from_iter([("requestId".to_owned(), Value::from(&self.request.id))]);
-        permits.extend(self.permit.for_own(Message::notification("notifications/cancelled", Some(params)), session()));
-        let source = std::mem::replace(&mut self.source, Source::Over);
-        self.live.errands().run(permits, (source, Arc::clone(&self.live)));
+        if !self.over {
+            for open in &self.open {
+                let answer = match open.kind {
+                    InputKind::Elicitation => OwnAnswer::Cancel,
+                    _ => nobody(),
+                };
+                permits.push(self.permit.own_answer(open.id.clone(), answer, session()));
+            }
+            let params = Map::from_iter([("requestId".to_owned(), Value::from(&self.request.id))]);
+            let cancelled = Message::notification("notifications/cancelled", Some(params));
+            permits.extend(self.permit.for_own(cancelled, session()));
+        }
+        if !permits.is_empty() {
+            let source = std::mem::replace(&mut self.source, Source::Over);
+            self.live.errands().run(permits, (source, Arc::clone(&self.live)));
+        }
     }
 }

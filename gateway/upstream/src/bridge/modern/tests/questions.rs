@@ -111,12 +111,14 @@ async fn a_call_that_nobody_answers_for_is_taken_back() {
     let bridge = bridge(&fake);
     let (_, answer) = said(&bridge, &tool(1, "asks")).await;
     let state = state(&answer);
+    fake.say(question(13, "roots/list", json!({})));
     tokio::time::sleep(Duration::from_secs(299)).await;
     assert_eq!(fake.count("notifications/cancelled"), 0);
+    assert_eq!(fake.answer_to(13), Value::Null, "it rests with the call");
     tokio::time::sleep(Duration::from_secs(2)).await;
     fake.until(|fake| fake.count("notifications/cancelled") == 1).await;
     assert_eq!(fake.answer_to(11)["result"], json!({ "action": "cancel" }));
-    assert!(fake.answer_to(12)["error"].is_object());
+    assert!(fake.answer_to(12)["error"].is_object() && fake.answer_to(13)["error"].is_object());
     let (status, late) = said(&bridge, &retry(2, "asks", &state, json!({ "elicitation-1": accepted() }))).await;
     assert_eq!((status, &late["error"]["code"]), (400, &json!(-32602)));
     assert_eq!(late["error"]["message"], "Invalid or expired requestState");
