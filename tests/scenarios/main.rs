@@ -18,6 +18,7 @@ mod identity;
 mod ledger_away;
 mod lifecycle;
 mod misbehaving;
+mod modern_over_legacy;
 mod protocol;
 mod real_clients;
 mod real_upstreams;

@@ -29,7 +29,7 @@ async fn a_stream_that_breaks_ends_in_an_error_of_ours() {
     ])
     .await;
     let world = World::on(Kind::Sqlite)
-        .upstream("odd", json!({ "url": stub.url() }))
+        .upstream("odd", json!({ "url": stub.url(), "protocol": "modern" }))
         .manifests("odd", &[("work", "READ_ONLY")])
         .start();
     let agent = world.agent("a-1", "A1").modern();

@@ -94,13 +94,14 @@ fn a_session_server_keeps_its_sessions_and_its_ids_to_itself() {
         .start();
     let (agent, url) = (world.agent("sdk", "A1"), world.url("/everything/mcp"));
     let call = ["--tool", "echo", "--arguments", r#"{"message":"hello"}"#];
-    for answer in [
-        python(&url, &agent, &[&call[..], &["--mode", "default"]].concat()),
-        python(&url, &agent, &[&call[..], &["--mode", "legacy"]].concat()),
-        typescript(&url, &agent, &[&call[..], &["--mode", "legacy"]].concat()),
-        typescript(&url, &agent, &[&call[..], &["--mode", "auto"]].concat()),
+    // The server knows only the session eras; clients that can do without them need not know.
+    for (answer, revision) in [
+        (python(&url, &agent, &[&call[..], &["--mode", "default"]].concat()), "2026-07-28"),
+        (python(&url, &agent, &[&call[..], &["--mode", "legacy"]].concat()), "2025-11-25"),
+        (typescript(&url, &agent, &[&call[..], &["--mode", "legacy"]].concat()), "2025-11-25"),
+        (typescript(&url, &agent, &[&call[..], &["--mode", "auto"]].concat()), "2026-07-28"),
     ] {
-        assert_eq!(answer["protocol_version"], "2025-11-25", "{answer}");
+        assert_eq!(answer["protocol_version"], revision, "{answer}");
         assert!(ended_well(&answer) && answer["result"].to_string().contains("hello"), "{answer}");
         assert_eq!(answer["tools"], json!(["echo", "get-sum"]), "only what is classified is shown");
     }

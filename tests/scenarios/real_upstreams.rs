@@ -74,6 +74,7 @@ fn sqlite_time_and_everything_on_stdio() {
         &["--mode", "auto", "--tool", "echo", "--arguments", r#"{"message":"through a pipe"}"#],
     );
     assert!(good(&echo) && echo["result"].to_string().contains("through a pipe"), "{echo}");
+    assert_eq!(echo["protocol_version"], "2026-07-28", "whatever the program speaks: {echo}");
     let long = python(
         &url,
         &reader,

@@ -2,15 +2,24 @@
 //!
 //! Translation itself is `gateway_protocol::era`; here is what must be remembered for it: what an upstream speaks (`eras`), the
 //! sessions of legacy clients in front of a modern upstream (`legacy`, `sessions`, `rounds`, `news`), and the sessions the
-//! gateway holds with a legacy upstream for modern clients (`modern`).
+//! gateway holds with a legacy upstream for modern clients (`modern`, `pool`, `live`), with the calls under way in them (`running`,
+//! `errands`), those that wait for an answer (`held`) and what was subscribed to (`listen`).
 
 mod eras;
+mod errands;
+mod held;
 mod legacy;
+mod listen;
+mod live;
 mod mirrors;
 mod modern;
 mod news;
+mod pool;
 mod rounds;
+mod running;
 mod sessions;
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod testing_modern;
 
@@ -139,7 +148,7 @@ impl Upstream for Bridge {
     }
 
     async fn stop(&self) {
-        self.modern.stop();
+        self.modern.stop().await;
         self.legacy.stop();
         self.straight.stop().await;
     }

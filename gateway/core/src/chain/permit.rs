@@ -5,6 +5,7 @@
 
 mod again;
 
+use gateway_protocol::era::{InputKind, down};
 use gateway_protocol::{Id, Message, Revision, RpcError, headers};
 use serde_json::{Map, Value, json};
 
@@ -59,6 +60,24 @@ impl Permit {
             Ask::Message(Message::Response(response)) => response.id = Some(id),
             _ => return None,
         }
+        Some(permit)
+    }
+
+    /// What this admitted retry answers under `key`, as the answer a legacy upstream waits for. `None` without that key.
+    pub fn input_response(
+        &self,
+        kind: InputKind,
+        key: &str,
+        id: Id,
+        revision: Revision,
+        session: Option<Session>,
+    ) -> Option<Self> {
+        let response = self.exchange.message()?.params()?.get("inputResponses")?.get(key)?;
+        let message = Message::result(id, down::answer(kind, response));
+        let mut permit = self.own(Ask::Message(message), session);
+        permit.exchange.revision = Some(revision);
+        // It travels as another message than the one they were sent with.
+        permit.exchange.carried.retain(|(name, _)| !name.starts_with(headers::PARAM_PREFIX));
         Some(permit)
     }
 
@@ -287,6 +306,31 @@ mod tests {
         let moved = moved.unwrap().into_exchange();
         assert_eq!((moved.revision, moved.session), (Some(Revision::LATEST), Some(session())));
         assert_eq!(moved.carried, [("traceparent".into(), "00-1".into())], "copies of arguments are derived anew");
+    }
+
+    #[test]
+    fn a_legacy_upstream_gets_the_answer_that_was_admitted_and_no_other() {
+        let said = json!({ "action": "accept", "content": { "name": "Ada" }, "resultType": "complete" });
+        let params = json!({ "name": "t", "inputResponses": { "elicitation-1": said, "roots-1": { "roots": [] } } });
+        let admitted = permit(request("tools/call", params));
+        let answer =
+            |kind, key: &str| admitted.input_response(kind, key, Id::from(9), Revision::V2025_06_18, Some(session()));
+        let given = answer(InputKind::Elicitation, "elicitation-1").unwrap();
+        assert_eq!(
+            serde_json::to_value(given.exchange().message().unwrap()).unwrap(),
+            json!({ "jsonrpc": "2.0", "id": 9, "result": { "action": "accept", "content": { "name": "Ada" } } })
+        );
+        assert!(!given.exchange().has_side_effects(), "it decides nothing by itself");
+        assert_eq!(given.exchange().revision, Some(Revision::V2025_06_18));
+        assert_eq!(given.exchange().carried, [("traceparent".into(), "00-1".into())]);
+        assert!(answer(InputKind::Elicitation, "elicitation-2").is_none(), "nobody answered that");
+        let other = answer(InputKind::Elicitation, "roots-1").unwrap().into_exchange();
+        assert_eq!(other.message(), Some(&Message::result(Id::from(9), json!({ "action": "cancel" }))));
+        for message in [request("tools/call", json!({ "name": "t" })), Message::result(Id::from(1), json!({}))] {
+            let permit = permit(message);
+            let key = "elicitation-1";
+            assert!(permit.input_response(InputKind::Elicitation, key, Id::from(9), Revision::LATEST, None).is_none());
+        }
     }
 
     #[test]
