@@ -33,6 +33,8 @@ struct Inner {
     calls: AtomicUsize,
     seen: Mutex<Vec<(HeaderMap, Value)>>,
     delay: Mutex<Duration>,
+    /// How many tools one page of the list has.
+    page: Mutex<usize>,
     script: Script,
 }
 
@@ -62,6 +64,7 @@ impl Stub {
             calls: AtomicUsize::new(0),
             seen: Mutex::new(Vec::new()),
             delay: Mutex::new(Duration::ZERO),
+            page: Mutex::new(usize::MAX),
             script: Script::new(steps),
         });
         let stub = Self { port, inner };
@@ -92,6 +95,31 @@ impl Stub {
     /// Every request's headers and message, in order; one without a message is `{"method": "GET"}` or `DELETE`.
     pub fn seen(&self) -> Vec<(HeaderMap, Value)> {
         self.inner.seen.lock().expect("the stub's notes").clone()
+    }
+
+    /// How often a method was asked for.
+    pub fn asked(&self, method: &str) -> usize {
+        self.seen().iter().filter(|(_, message)| message["method"] == method).count()
+    }
+
+    /// The list of tools comes in pages of this size from now on; a cursor is the place where its page begins.
+    pub fn page_by(&self, size: usize) {
+        *self.inner.page.lock().expect("the stub's page") = size;
+    }
+
+    fn list(&self, cursor: &Value) -> Option<Value> {
+        let tools = &self.inner.tools;
+        let size = *self.inner.page.lock().expect("the stub's page");
+        let start = match cursor {
+            Value::Null => 0,
+            cursor => cursor.as_str()?.parse().ok().filter(|start| *start < tools.len())?,
+        };
+        let end = tools.len().min(size.saturating_add(start));
+        let mut result = json!({ "tools": tools[start..end] });
+        if end < tools.len() {
+            result["nextCursor"] = json!(end.to_string());
+        }
+        Some(result)
     }
 
     /// How long a tool takes from now on.
@@ -154,7 +182,15 @@ async fn answer(stub: Stub, request: Request<Incoming>) -> Result<Response<Body>
             "protocolVersion": message["params"]["protocolVersion"], "capabilities": { "tools": {} },
             "serverInfo": { "name": "stub", "version": "1" },
         }),
-        "tools/list" => json!({ "tools": stub.inner.tools }),
+        "tools/list" => match stub.list(&message["params"]["cursor"]) {
+            Some(list) => list,
+            None => {
+                let error = json!({ "code": -32602, "message": "no such cursor" });
+                let body = json!({ "jsonrpc": "2.0", "id": message["id"], "error": error }).to_string();
+                let answer = Response::builder().header("content-type", "application/json").body(whole(body));
+                return Ok(answer.expect("an answer"));
+            }
+        },
         "tools/call" => {
             let delay = *stub.inner.delay.lock().expect("the stub's delay");
             tokio::time::sleep(delay).await;

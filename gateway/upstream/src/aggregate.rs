@@ -1,30 +1,36 @@
-//! Many upstreams shown as one: a single handshake, one list of tools under names that carry their namespace, calls led to
-//! the member they belong to.
+//! Many upstreams shown as one: a single handshake, one list of tools, prompts, resources each under names that carry their
+//! namespace, questions led to the member they belong to, the members' news on one stream.
 //!
 //! Members keep their own sessions, opened when first needed with what the client said in its handshake. A member that does
 //! not answer is missing from a list and named there; it never spoils the rest.
 
 mod answers;
 mod cursor;
+mod greeting;
 mod listing;
 mod names;
+mod news;
 mod relay;
 mod sessions;
 #[cfg(test)]
 mod tests;
+mod uris;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::future::join_all;
 use gateway_core::ports::{Answered, Upstream, UpstreamError};
-use gateway_core::{Ask, Exchange, Namespace, Permit};
+use gateway_core::{Ask, Exchange, Namespace, Permit, ToolName};
 use gateway_protocol::{Message, Notification, Request, Response, RpcError, code};
+use serde_json::Value;
 
+use greeting::Greetings;
+use listing::Kind;
 use sessions::{AggregateSession, Sessions};
 
 pub use answers::ServerInfo;
-pub use names::{Member, Naming, resolve_name};
+pub use names::{Member, Naming, resolve_name, resolve_prompt, resolve_uri};
 
 pub struct Aggregate {
     /// Sorted by namespace: the order of everything that is listed.
@@ -32,6 +38,7 @@ pub struct Aggregate {
     separator: String,
     server: ServerInfo,
     sessions: Sessions,
+    greetings: Greetings,
 }
 
 /// What stands behind a client's requests.
@@ -46,7 +53,8 @@ enum Standing {
 impl Aggregate {
     pub fn new(mut members: Vec<Member>, tool_separator: &str, server: ServerInfo) -> Self {
         members.sort_by(|one, other| one.namespace.cmp(&other.namespace));
-        Self { members, separator: tool_separator.into(), server, sessions: Sessions::new() }
+        let (sessions, greetings) = (Sessions::new(), Greetings::new());
+        Self { members, separator: tool_separator.into(), server, sessions, greetings }
     }
 
     fn gone(&self) -> UpstreamError {
@@ -59,51 +67,71 @@ impl Aggregate {
         }
         let Some(session) = &exchange.session else { return Ok(Standing::Stranger) };
         let known = self.sessions.get(session.upstream_id(), &exchange.principal);
-        known.map(Standing::Session).ok_or_else(|| self.gone())
+        let adopted = || self.sessions.adopt(session, &exchange.principal, self.members.len());
+        known.or_else(adopted).map(Standing::Session).ok_or_else(|| self.gone())
     }
 
     fn member(&self, namespace: &str) -> Option<(usize, &Member)> {
         self.members.iter().enumerate().find(|(_, member)| member.namespace.as_str() == namespace)
     }
 
+    /// Whose question it is, as it was judged.
+    fn home(&self, exchange: &Exchange) -> Option<(usize, &Member)> {
+        let tool = exchange.tool().map(|tool| tool.name.namespace());
+        let member = exchange.member.as_ref().map(Namespace::as_str);
+        let task = exchange.about.as_ref().map(ToolName::namespace);
+        self.member(tool.or(member).or(task)?)
+    }
+
     async fn request(&self, permit: &Permit, request: &Request) -> Result<Answered, UpstreamError> {
         let exchange = permit.exchange();
         match request.method.as_str() {
-            "initialize" => return Ok(self.initialize(exchange, request)),
+            "initialize" => return Ok(self.initialize(permit, request).await),
             "ping" => return Ok(answers::empty(request)),
-            "server/discover" => return Ok(answers::discovered(request, &self.server)),
+            "server/discover" => {
+                let capabilities = self.capabilities(permit, &Standing::Modern).await;
+                return Ok(answers::discovered(request, capabilities, &self.server));
+            }
             _ => {}
         }
         let standing = self.standing(exchange)?;
         if matches!(standing, Standing::Stranger) {
             return Ok(answers::not_initialized(request));
         }
+        if let Some(kind) = Kind::of(&request.method) {
+            return Ok(self.list(kind, permit, request, &standing).await);
+        }
         let modern = exchange.is_modern();
         match request.method.as_str() {
-            "tools/list" => Ok(self.list_tools(permit, request, &standing).await),
-            "tools/call" => self.call_tool(permit, request, &standing).await,
-            // What members offer beside tools is not merged yet.
-            "prompts/list" => Ok(answers::empty_list(request, "prompts", modern, &self.server)),
-            "resources/list" => Ok(answers::empty_list(request, "resources", modern, &self.server)),
-            "resources/templates/list" => Ok(answers::empty_list(request, "resourceTemplates", modern, &self.server)),
+            "subscriptions/listen" if modern => Ok(self.subscribe(permit, request).await),
+            "tools/call" | "prompts/get" | "resources/read" | "completion/complete" => {
+                self.lead(permit, request, &standing).await
+            }
+            "resources/subscribe" | "resources/unsubscribe" if !modern => self.lead(permit, request, &standing).await,
+            "tasks/get" | "tasks/result" | "tasks/cancel" | "tasks/update" if self.home(exchange).is_some() => {
+                self.lead(permit, request, &standing).await
+            }
             _ => Ok(answers::unknown_method(request, modern)),
         }
     }
 
-    fn initialize(&self, exchange: &Exchange, request: &Request) -> Answered {
-        let session = self.sessions.open(exchange, request.params.clone().unwrap_or_default(), self.members.len());
-        answers::initialized(request, session.revision, session.id.clone(), &self.server)
+    async fn initialize(&self, permit: &Permit, request: &Request) -> Answered {
+        let params = request.params.clone().unwrap_or_default();
+        let session = self.sessions.open(permit.exchange(), params, self.members.len());
+        let capabilities = self.capabilities(permit, &Standing::Session(Arc::clone(&session))).await;
+        answers::initialized(request, &session, capabilities, &self.server)
     }
 
-    async fn call_tool(
-        &self,
-        permit: &Permit,
-        request: &Request,
-        standing: &Standing,
-    ) -> Result<Answered, UpstreamError> {
-        let tool = permit.exchange().tool().map(|tool| &tool.name);
-        let Some((place, member)) = tool.and_then(|name| self.member(name.namespace())) else {
-            return Ok(answers::refused(request, 200, RpcError::new(code::INVALID_PARAMS, "Unknown tool")));
+    /// To the member it belongs to, in that member's session.
+    async fn lead(&self, permit: &Permit, request: &Request, standing: &Standing) -> Result<Answered, UpstreamError> {
+        let Some((place, member)) = self.home(permit.exchange()) else {
+            let unknown = match request.method.as_str() {
+                "tools/call" => "Unknown tool",
+                "prompts/get" => "Unknown prompt",
+                "completion/complete" => "Unknown reference",
+                _ => "Resource not found",
+            };
+            return Ok(answers::refused(request, 200, RpcError::new(code::INVALID_PARAMS, unknown)));
         };
         let answered = match standing {
             Standing::Session(session) => session.call(place, member, permit).await?,
@@ -153,9 +181,9 @@ impl Aggregate {
         Ok(answers::ended())
     }
 
-    fn listen(&self, exchange: &Exchange) -> Result<Answered, UpstreamError> {
-        match self.standing(exchange)? {
-            Standing::Session(_) => Ok(answers::quiet_stream()),
+    fn listen(&self, permit: &Permit) -> Result<Answered, UpstreamError> {
+        match self.standing(permit.exchange())? {
+            Standing::Session(session) => Ok(self.news(permit, &session)),
             Standing::Modern | Standing::Stranger => Ok(answers::no_stream()),
         }
     }
@@ -168,9 +196,14 @@ impl Upstream for Aggregate {
             Ask::Message(Message::Request(request)) => self.request(permit, request).await,
             Ask::Message(Message::Notification(notification)) => self.notification(permit, notification).await,
             Ask::Message(Message::Response(response)) => self.response(permit, response).await,
-            Ask::Listen { .. } => self.listen(permit.exchange()),
+            Ask::Listen { .. } => self.listen(permit),
             Ask::EndSession => self.end_session(permit).await,
         }
+    }
+
+    async fn definition(&self, asked_for: &Exchange, tool: &str) -> Option<Arc<Value>> {
+        let (_, member) = self.home(asked_for)?;
+        member.upstream.definition(asked_for, tool).await
     }
 
     /// Each tool is asked of its own upstream; here nobody answers for all.

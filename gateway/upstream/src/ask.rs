@@ -6,14 +6,14 @@ use std::time::Duration;
 use futures::StreamExt;
 use gateway_core::ports::{Answered, Content, StreamItem, Upstream, UpstreamError};
 use gateway_core::{Namespace, Permit};
-use gateway_protocol::{Id, Message, Outcome, Reply, Revision, RpcError};
+use gateway_protocol::{Id, Message, Outcome, Reply, Revision, RpcError, code};
 use serde_json::{Map, Value, json};
 
 /// How long an upstream may take over a question of our own.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// A member that never stops paging must not keep us for ever.
 const MAX_PAGES: usize = 100;
-const MAX_TOOLS: usize = 20_000;
+const MAX_ENTRIES: usize = 20_000;
 
 /// An id no client of ours uses in the same session.
 pub(crate) fn own_id() -> Id {
@@ -85,7 +85,20 @@ pub(crate) async fn tools(
     meta: Option<&Map<String, Value>>,
     permit: impl Fn(Message) -> Option<Permit>,
 ) -> Result<Vec<Value>, UpstreamError> {
-    let mut tools = Vec::new();
+    let listed = entries(upstream, namespace, ("tools/list", "tools"), meta, permit).await?;
+    listed.ok_or_else(|| not_mcp(namespace, &format!("error {}", code::METHOD_NOT_FOUND)))
+}
+
+/// Every entry of one list: the method that asks for it, and where its answer has them. `None` if the upstream has no such
+/// list.
+pub(crate) async fn entries(
+    upstream: &dyn Upstream,
+    namespace: &Namespace,
+    (method, key): (&str, &str),
+    meta: Option<&Map<String, Value>>,
+    permit: impl Fn(Message) -> Option<Permit>,
+) -> Result<Option<Vec<Value>>, UpstreamError> {
+    let mut entries = Vec::new();
     let mut cursor = None;
     for _ in 0..MAX_PAGES {
         let mut params = Map::new();
@@ -93,31 +106,33 @@ pub(crate) async fn tools(
             params.insert("_meta".into(), Value::Object(meta.clone()));
         }
         params.extend(cursor.take().map(|cursor| ("cursor".into(), cursor)));
-        let message = Message::request(own_id(), "tools/list", (!params.is_empty()).then_some(params));
-        let result = match question(upstream, namespace, permit(message)).await?.1 {
+        let message = Message::request(own_id(), method, (!params.is_empty()).then_some(params));
+        let mut result = match question(upstream, namespace, permit(message)).await?.1 {
             Outcome::Result(Value::Object(result)) => result,
-            Outcome::Result(_) => return Err(not_mcp(namespace, "a list of tools that is no object")),
+            Outcome::Result(_) => return Err(not_mcp(namespace, &format!("a list of {key} that is no object"))),
+            Outcome::Error(error) if error.code == code::METHOD_NOT_FOUND => return Ok(None),
             Outcome::Error(error) => return Err(refused(namespace, &error)),
         };
-        let mut result = result;
-        if let Some(Value::Array(page)) = result.remove("tools") {
-            tools.extend(page);
+        if let Some(Value::Array(page)) = result.remove(key) {
+            entries.extend(page);
         }
-        if tools.len() > MAX_TOOLS {
-            return Err(not_mcp(namespace, &format!("more than {MAX_TOOLS} tools")));
+        if entries.len() > MAX_ENTRIES {
+            return Err(not_mcp(namespace, &format!("more than {MAX_ENTRIES} {key}")));
         }
         match result.remove("nextCursor") {
             Some(next @ Value::String(_)) => cursor = Some(next),
-            _ => return Ok(tools),
+            _ => return Ok(Some(entries)),
         }
     }
-    Err(not_mcp(namespace, &format!("more than {MAX_PAGES} pages of tools")))
+    Err(not_mcp(namespace, &format!("more than {MAX_PAGES} pages of {key}")))
 }
 
 /// What a legacy handshake left: the upstream's session id, empty if it keeps none, and the revision it settled on.
 pub(crate) struct Opened {
     pub(crate) id: String,
     pub(crate) revision: Option<Revision>,
+    /// What it says it can do.
+    pub(crate) capabilities: Map<String, Value>,
 }
 
 /// The first half of a legacy handshake. The caller says `initialized` in the session this gives.
@@ -131,7 +146,8 @@ pub(crate) async fn initialize(
     match question(upstream, namespace, permit(message)).await? {
         (session, Outcome::Result(result)) => {
             let revision = result.get("protocolVersion").and_then(Value::as_str).and_then(|text| text.parse().ok());
-            Ok(Opened { id: session.unwrap_or_default(), revision })
+            let capabilities = result.get("capabilities").and_then(Value::as_object).cloned().unwrap_or_default();
+            Ok(Opened { id: session.unwrap_or_default(), revision, capabilities })
         }
         (_, Outcome::Error(error)) => Err(refused(namespace, &error)),
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use gateway_core::ports::{ExecutionEngine, Spoken, Upstream};
 use gateway_core::{Namespace, Route, ToolName};
 
-use crate::aggregate::{Aggregate, Member, ServerInfo, resolve_name};
+use crate::aggregate::{Aggregate, Member, ServerInfo, resolve_name, resolve_prompt, resolve_uri};
 
 pub struct Engine {
     members: Vec<Member>,
@@ -57,6 +57,14 @@ impl ExecutionEngine for Engine {
 
     fn resolve(&self, listed: &str) -> Option<ToolName> {
         resolve_name(listed, &self.separator, &self.members)
+    }
+
+    fn resolve_prompt(&self, listed: &str) -> Option<(Namespace, String)> {
+        resolve_prompt(listed, &self.separator, &self.members)
+    }
+
+    fn resolve_uri(&self, listed: &str) -> Option<(Namespace, String)> {
+        resolve_uri(listed, &self.members)
     }
 
     fn spoken(&self) -> Vec<(Namespace, Spoken)> {

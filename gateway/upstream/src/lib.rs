@@ -7,6 +7,7 @@
 pub mod aggregate;
 mod ask;
 pub mod bridge;
+pub mod catalogue;
 pub mod engine;
 pub mod guard;
 pub mod http;
@@ -18,6 +19,7 @@ pub mod stdio;
 mod testing;
 
 pub use aggregate::{Aggregate, Member, Naming, ServerInfo, resolve_name};
+pub use catalogue::Catalogue;
 pub use engine::{Engine, EngineError};
 pub use http::{HttpUpstream, HttpUpstreamConfig, HttpUpstreamError};
 pub use probe::list_tools;

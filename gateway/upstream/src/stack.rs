@@ -8,6 +8,7 @@ use gateway_core::ports::{Clock, Upstream};
 use gateway_protocol::Revision;
 
 use crate::bridge::{Bridge, BridgeSettings};
+use crate::catalogue::Catalogue;
 use crate::guard::{Guard, Patience};
 
 /// What the layers need to know of one upstream.
@@ -60,7 +61,9 @@ pub fn stack(inner: Arc<dyn Upstream>, layers: &Layers) -> Arc<dyn Upstream> {
         longest: layers.longest,
     };
     let bridged: Arc<dyn Upstream> = Arc::new(Bridge::new(inner, layers.protocol, settings, Arc::clone(&layers.clock)));
-    // The layer that keeps lists goes here, around `bridged`: it sees every list in its caller's era.
+    // Around the bridge, so that it sees every list in its caller's era.
+    let clock = Arc::clone(&layers.clock);
+    let kept = Arc::new(Catalogue::new(bridged, layers.namespace.clone(), layers.cache, clock));
     let patience = Patience { timeout: layers.timeout, longest: layers.longest, hold: layers.hold };
-    Arc::new(Guard::new(bridged, layers.namespace.clone(), patience))
+    Arc::new(Guard::new(kept, layers.namespace.clone(), patience))
 }

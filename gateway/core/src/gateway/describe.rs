@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::rounds::{Rounds, Spend};
 use super::tasks::Tasks;
-use super::{Caller, Gateway, Shown, Wire};
+use super::{Caller, Gateway, Shown, Wire, members};
 use crate::chain::Chain;
 use crate::exchange::{Ask, Exchange, Route, Subject, ToolSubject};
 use crate::names::{ToolName, TraceId};
@@ -55,13 +55,14 @@ impl Gateway {
         let revision =
             declared.or_else(|| session.as_ref().and_then(Session::revision)).or_else(|| offered_revision(&ask));
         let subject = subject(&caller.route, &mut ask, chain, engine)?;
+        let member = members::member(&caller.route, &mut ask, engine)?;
         let mut carried = caller.carried.clone();
         // Only the stateless era mirrors arguments in headers; before it nobody checks them, so nobody gets them.
         let mirrored = caller.headers.params.iter().filter(|_| declared.is_some_and(Revision::is_modern));
         carried.extend(mirrored.map(|(name, value)| (format!("{}{name}", headers::PARAM_PREFIX), value.clone())));
         let (principal, route) = (caller.principal.clone(), caller.route.clone());
         let mut exchange =
-            Exchange { revision, session, carried, ..Exchange::new(trace_id, principal, route, ask, subject) };
+            Exchange { revision, session, carried, member, ..Exchange::new(trace_id, principal, route, ask, subject) };
         Tasks::new(&self.ports, &self.memory).open(&mut exchange)?;
         let spend = Rounds::new(&self.ports, Duration::ZERO).open(&mut exchange)?;
         let resumes = own_event(&mut exchange.ask);
@@ -207,6 +208,6 @@ fn subject(route: &Route, ask: &mut Ask, chain: &Chain, engine: &dyn ExecutionEn
 }
 
 /// A name as an error shows it: the caller chose its length and its letters, we choose what is kept of them.
-fn shown(name: &str) -> String {
+pub(super) fn shown(name: &str) -> String {
     name.chars().take(100).flat_map(char::escape_debug).collect()
 }

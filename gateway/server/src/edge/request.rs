@@ -77,6 +77,7 @@ pub async fn read(
     };
     let mcp = McpHeaders::collect(headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())));
     let modern = mcp.protocol_version.as_deref().and_then(|said| said.parse().ok()).is_some_and(Revision::is_modern);
+    let filter = filter(request.uri.query())?;
     let credential = credential(headers)?;
     let carried = carried(headers);
     let verb = match method {
@@ -91,16 +92,8 @@ pub async fn read(
         Method::DELETE => Verb::Delete,
         _ => return Err(refused(405, "use POST, GET or DELETE")),
     };
-    let inbound = Inbound {
-        route,
-        verb,
-        headers: mcp,
-        carried,
-        credential,
-        wire: Wire::Http,
-        metadata_url: None,
-        filter: ListFilter::default(),
-    };
+    let inbound =
+        Inbound { route, verb, headers: mcp, carried, credential, wire: Wire::Http, metadata_url: None, filter };
     Ok(Asked::Mcp { inbound: Box::new(inbound), modern })
 }
 
@@ -147,6 +140,24 @@ fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
 fn is_json(headers: &HeaderMap) -> bool {
     let kind = text(headers, header::CONTENT_TYPE).and_then(|kind| kind.split(';').next());
     kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+}
+
+/// `?category=sales&risk_level=READ_ONLY`: a door that shows only such tools. What else stands there is not ours.
+fn filter(query: Option<&str>) -> Result<ListFilter, Unreadable> {
+    let mut filter = ListFilter::default();
+    for (key, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+        match key.as_ref() {
+            "category" => filter.category = Some(value.into_owned()),
+            "risk_level" => {
+                let level = value.parse().map_err(|_| {
+                    refused(400, "`risk_level` must be READ_ONLY, PROPOSE_ONLY, LOW_WRITE or HIGH_WRITE")
+                })?;
+                filter.risk_level = Some(level);
+            }
+            _ => {}
+        }
+    }
+    Ok(filter)
 }
 
 /// One credential or none: two that differ would let somebody guess which one counts.

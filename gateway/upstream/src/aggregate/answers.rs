@@ -1,16 +1,12 @@
 //! What the aggregate says for itself, in the shapes of both eras.
 
-use std::time::Duration;
-
-use bytes::Bytes;
-use futures::stream;
 use gateway_core::Namespace;
-use gateway_core::ports::{Answered, Content, NewSession, StreamItem};
+use gateway_core::ports::{Answered, NewSession};
 use gateway_protocol::revision::meta;
 use gateway_protocol::{Message, Request, Revision, RpcError, code};
 use serde_json::{Map, Value, json};
 
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
+use super::sessions::AggregateSession;
 
 /// How the gateway introduces itself. The name also stands where an error must name an upstream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,19 +25,27 @@ impl ServerInfo {
     }
 }
 
-pub(super) fn initialized(request: &Request, revision: Revision, session: String, server: &ServerInfo) -> Answered {
+pub(super) fn initialized(
+    request: &Request,
+    session: &AggregateSession,
+    mut capabilities: Map<String, Value>,
+    server: &ServerInfo,
+) -> Answered {
+    if session.revision < Revision::V2025_03_26 {
+        capabilities.remove("completions");
+    }
     let result = json!({
-        "protocolVersion": revision.as_str(),
-        "capabilities": { "tools": { "listChanged": false } },
+        "protocolVersion": session.revision.as_str(),
+        "capabilities": capabilities,
         "serverInfo": server.to_value(),
     });
-    Answered { session: Some(NewSession { id: session, pinned: true }), ..answer(request, result) }
+    Answered { session: Some(NewSession { id: session.id.clone(), pinned: true }), ..answer(request, result) }
 }
 
-pub(super) fn discovered(request: &Request, server: &ServerInfo) -> Answered {
+pub(super) fn discovered(request: &Request, capabilities: Map<String, Value>, server: &ServerInfo) -> Answered {
     let result = Map::from_iter([
         ("supportedVersions".into(), json!(Revision::ALL.map(Revision::as_str))),
-        ("capabilities".into(), json!({ "tools": { "listChanged": false } })),
+        ("capabilities".into(), Value::Object(capabilities)),
     ]);
     cacheable(request, result, true, server)
 }
@@ -63,10 +67,6 @@ pub(super) fn cacheable(
         }
     }
     answer(request, Value::Object(result))
-}
-
-pub(super) fn empty_list(request: &Request, member: &str, modern: bool, server: &ServerInfo) -> Answered {
-    cacheable(request, Map::from_iter([(member.into(), json!([]))]), modern, server)
 }
 
 pub(super) fn empty(request: &Request) -> Answered {
@@ -99,15 +99,6 @@ pub(super) fn ended() -> Answered {
 /// There is no stream to listen to outside a session.
 pub(super) fn no_stream() -> Answered {
     Answered::nothing(405)
-}
-
-/// Open until the client goes; nothing is said on it yet but that it is open.
-pub(super) fn quiet_stream() -> Answered {
-    let stream = stream::unfold((), |()| async {
-        tokio::time::sleep(KEEP_ALIVE).await;
-        Some((Ok(StreamItem::Comment(Bytes::from_static(b" keep-alive"))), ()))
-    });
-    Answered { status: 200, session: None, content: Content::Stream(Box::pin(stream)) }
 }
 
 fn answer(request: &Request, result: Value) -> Answered {

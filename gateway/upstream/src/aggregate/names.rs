@@ -5,6 +5,8 @@ use std::sync::Arc;
 use gateway_core::ports::Upstream;
 use gateway_core::{Namespace, ToolName};
 
+use super::uris;
+
 /// One upstream among many.
 #[derive(Clone)]
 pub struct Member {
@@ -66,6 +68,25 @@ pub fn resolve_name(listed: &str, separator: &str, members: &[Member]) -> Option
     tool_name(member, tool)
 }
 
+/// The same for a prompt, whose name is its upstream's own business: `namespace/prompt`, or the listed form.
+pub fn resolve_prompt(listed: &str, separator: &str, members: &[Member]) -> Option<(Namespace, String)> {
+    let slashed = listed.split_once('/').and_then(|(space, prompt)| Some((by_name(members, space)?, prompt)));
+    let fitting = || {
+        let fitting = members.iter().filter_map(|member| {
+            Some((member, listed.strip_prefix(member.namespace.as_str())?.strip_prefix(separator)?))
+        });
+        fitting.max_by_key(|(member, _)| member.namespace.as_str().len())
+    };
+    let (member, prompt) = slashed.or_else(fitting)?;
+    (!prompt.is_empty()).then(|| (member.namespace.clone(), prompt.into()))
+}
+
+/// And for a resource.
+pub fn resolve_uri(listed: &str, members: &[Member]) -> Option<(Namespace, String)> {
+    let (space, uri) = uris::inward(listed)?;
+    Some((by_name(members, space)?.namespace.clone(), uri.into()))
+}
+
 fn by_name<'a>(members: &'a [Member], namespace: &str) -> Option<&'a Member> {
     members.iter().find(|member| member.namespace.as_str() == namespace)
 }
@@ -115,5 +136,29 @@ mod tests {
             assert_eq!(found.as_ref().map(ToolName::as_str), expected, "{listed}");
         }
         assert_eq!(resolve_name("notes.search", ".", &members).unwrap().as_str(), "notes/search");
+    }
+
+    #[test]
+    fn prompts_and_resources_lead_to_one_member() {
+        let silent = || Arc::new(FakeUpstream::silent());
+        let members = [Member::new(space("notes"), silent()), Member::new(space("notes__old"), silent())];
+        for (listed, expected) in [
+            ("notes__review", Some(("notes", "review"))),
+            ("notes__old__review", Some(("notes__old", "review"))),
+            ("notes/code/review", Some(("notes", "code/review"))),
+            ("notes__code/review now", Some(("notes", "code/review now"))),
+            ("notes__", None),
+            ("notes/", None),
+            ("other__review", None),
+            ("review", None),
+        ] {
+            let expected = expected.map(|(member, prompt)| (space(member), prompt.to_owned()));
+            assert_eq!(resolve_prompt(listed, "__", &members), expected, "{listed}");
+        }
+        let found = resolve_uri("portreeve://notes/file:///a", &members);
+        assert_eq!(found, Some((space("notes"), "file:///a".into())));
+        for strange in ["portreeve://nobody/file:///a", "file:///a", "portreeve://notes/"] {
+            assert_eq!(resolve_uri(strange, &members), None, "{strange}");
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! Questions that members ask a client: their ids are made unique over all members on the way out, and restored on the
-//! way back.
+//! What members say, as the client must hear it. URIs name their member; the ids of questions are made unique over all members
+//! on the way out, and restored on the way back.
 //!
 //! The id outside is `namespace:` and the member's own id as JSON, so it can be restored, type and all, without a table.
 
@@ -9,6 +9,8 @@ use gateway_core::ports::{Answered, Content, StreamItem};
 use gateway_protocol::{Id, Message, Reply, ReplyKind};
 use serde_json::Value;
 
+use super::uris;
+
 /// A member's answer as the client sees it. The member's session stays ours.
 pub(super) fn outward(namespace: &Namespace, answered: Answered) -> Answered {
     let content = match answered.content {
@@ -16,6 +18,7 @@ pub(super) fn outward(namespace: &Namespace, answered: Answered) -> Answered {
             let namespace = namespace.clone();
             Content::Stream(stream.map(move |item| item.map(|item| event(&namespace, item))).boxed())
         }
+        Content::One(reply) => Content::One(uris::renamed(namespace, &reply).unwrap_or(reply)),
         other => other,
     };
     Answered { status: answered.status, session: None, content }
@@ -28,13 +31,13 @@ pub(super) fn inward(id: &Id) -> Option<(String, Id)> {
     Some((namespace.into(), serde_json::from_str(own).ok()?))
 }
 
-fn event(namespace: &Namespace, item: StreamItem) -> StreamItem {
+pub(super) fn event(namespace: &Namespace, item: StreamItem) -> StreamItem {
     let StreamItem::Event { mut frame, reply: Some(reply) } = item else { return item };
     let changed = match (reply.kind(), reply.method()) {
         (ReplyKind::Request, _) | (ReplyKind::Notification, Some("notifications/cancelled")) => {
             renamed(namespace, &reply)
         }
-        _ => None,
+        _ => uris::renamed(namespace, &reply),
     };
     let reply = changed.unwrap_or(reply);
     frame.data = reply.raw().clone();

@@ -1,8 +1,10 @@
 //! The aggregated sessions of the legacy eras: what a client said in its handshake, and the members' sessions behind it.
 //!
-//! They live in this process: a client that lands elsewhere, or comes back after an idle hour, initialises again.
+//! They live in this process. A client that lands elsewhere, or comes back after an idle hour, brings its handshake along in
+//! its sealed session and finds a new one under the same id; without it, it initialises again.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use gateway_core::ports::{Answered, UpstreamError};
@@ -19,8 +21,14 @@ use crate::ask;
 
 const MAX_SESSIONS: u64 = 10_000;
 const IDLE: Duration = Duration::from_secs(3600);
+/// As long as a sealed session may be kept by its client.
+const ENDED: Duration = Duration::from_secs(24 * 3600);
 
-pub(super) struct Sessions(Cache<String, Arc<AggregateSession>>);
+pub(super) struct Sessions {
+    open: Cache<String, Arc<AggregateSession>>,
+    /// A session that its client has ended does not come back.
+    ended: Cache<String, ()>,
+}
 
 pub(super) struct AggregateSession {
     pub(super) id: String,
@@ -30,11 +38,16 @@ pub(super) struct AggregateSession {
     params: Map<String, Value>,
     /// By the member's place; none until the member is first needed.
     members: Vec<Mutex<Option<Session>>>,
+    /// What members said they can do, by place, when their sessions were opened.
+    greeted: std::sync::Mutex<HashMap<usize, Map<String, Value>>>,
 }
 
 impl Sessions {
     pub(super) fn new() -> Self {
-        Self(Cache::builder().max_capacity(MAX_SESSIONS).time_to_idle(IDLE).build())
+        Self {
+            open: Cache::builder().max_capacity(MAX_SESSIONS).time_to_idle(IDLE).build(),
+            ended: Cache::builder().max_capacity(MAX_SESSIONS).time_to_live(ENDED).build(),
+        }
     }
 
     pub(super) fn open(
@@ -49,27 +62,56 @@ impl Sessions {
         params.insert("protocolVersion".into(), json!(revision.as_str()));
         // It belongs to the client's request, which we answer ourselves.
         params.remove("_meta");
-        let session = Arc::new(AggregateSession {
-            id: Uuid::new_v4().to_string(),
-            revision,
-            owner: exchange.principal.binding(),
-            params,
-            members: (0..members).map(|_| Mutex::new(None)).collect(),
-        });
-        self.0.insert(session.id.clone(), Arc::clone(&session));
+        let session = AggregateSession::new(Uuid::new_v4().to_string(), revision, &exchange.principal, params, members);
+        self.open.insert(session.id.clone(), Arc::clone(&session));
         session
     }
 
+    /// The session under an id that is not known here, from the handshake that was sealed with it.
+    pub(super) fn adopt(
+        &self,
+        session: &Session,
+        principal: &Principal,
+        members: usize,
+    ) -> Option<Arc<AggregateSession>> {
+        let (id, handshake) = (session.upstream_id(), session.handshake()?);
+        if self.open.contains_key(id) || self.ended.contains_key(id) {
+            return None;
+        }
+        let params = handshake.to_params();
+        let adopted = AggregateSession::new(id.into(), handshake.revision, principal, params, members);
+        self.open.insert(id.into(), Arc::clone(&adopted));
+        Some(adopted)
+    }
+
     pub(super) fn get(&self, id: &str, principal: &Principal) -> Option<Arc<AggregateSession>> {
-        self.0.get(id).filter(|session| session.owner == principal.binding())
+        self.open.get(id).filter(|session| session.owner == principal.binding())
     }
 
     pub(super) fn forget(&self, id: &str) {
-        self.0.invalidate(id);
+        self.open.invalidate(id);
+        self.ended.insert(id.into(), ());
     }
 }
 
 impl AggregateSession {
+    fn new(
+        id: String,
+        revision: Revision,
+        principal: &Principal,
+        params: Map<String, Value>,
+        members: usize,
+    ) -> Arc<Self> {
+        let members = (0..members).map(|_| Mutex::new(None)).collect();
+        let owner = principal.binding();
+        Arc::new(Self { id, revision, owner, params, members, greeted: std::sync::Mutex::default() })
+    }
+
+    /// What a member said of itself when its session was opened.
+    pub(super) fn greeting(&self, place: usize) -> Option<Map<String, Value>> {
+        self.greeted.lock().unwrap_or_else(PoisonError::into_inner).get(&place).cloned()
+    }
+
     /// The member's session, opened now if it was not. Others who need it wait, and find it open.
     pub(super) async fn member(
         &self,
@@ -93,6 +135,7 @@ impl AggregateSession {
         if let Some(permit) = permit.for_own(ready, Some(session.clone())) {
             upstream.call(&permit).await?;
         }
+        self.greeted.lock().unwrap_or_else(PoisonError::into_inner).insert(place, opened.capabilities);
         *slot = Some(session.clone());
         Ok(session)
     }

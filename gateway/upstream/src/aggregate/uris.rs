@@ -1,0 +1,135 @@
+//! What a member's resources are called on the aggregated route: `portreeve://namespace/` and the member's own URI, as it is.
+//!
+//! That is a URI again, tells whose it is without a table, and keeps the expressions of a template.
+
+use gateway_core::Namespace;
+use gateway_protocol::{Message, Outcome, Reply};
+use memchr::memmem;
+use serde_json::Value;
+
+const SCHEME: &str = "portreeve://";
+
+pub(super) fn outward(namespace: &Namespace, uri: &str) -> String {
+    format!("{SCHEME}{namespace}/{uri}")
+}
+
+/// Whose resource it is, and its URI there.
+pub(super) fn inward(listed: &str) -> Option<(&str, &str)> {
+    let (namespace, uri) = listed.strip_prefix(SCHEME)?.split_once('/')?;
+    (!uri.is_empty()).then_some((namespace, uri))
+}
+
+/// The reply with its URIs as the client must know them; `None` if it names none.
+pub(super) fn renamed(namespace: &Namespace, reply: &Reply) -> Option<Reply> {
+    // Most replies have none, and those are not taken apart.
+    memmem::find(reply.raw(), br#""uri""#)?;
+    let mut message = reply.message().ok()?;
+    let changed = match &mut message {
+        Message::Response(response) => match &mut response.outcome {
+            Outcome::Result(result) => in_result(namespace, result),
+            Outcome::Error(_) => false,
+        },
+        Message::Notification(notification) if notification.method == "notifications/resources/updated" => {
+            let uri = notification.params.as_mut().and_then(|params| params.get_mut("uri"));
+            uri.is_some_and(|uri| rename(namespace, uri))
+        }
+        _ => false,
+    };
+    changed.then(|| Reply::from_message(&message))
+}
+
+/// What is read, what a tool links to, what a prompt brings along.
+fn in_result(namespace: &Namespace, result: &mut Value) -> bool {
+    let mut changed = false;
+    for entry in items(result.get_mut("contents")) {
+        changed |= entry.get_mut("uri").is_some_and(|uri| rename(namespace, uri));
+    }
+    changed |= in_content(namespace, result.get_mut("content"));
+    for message in items(result.get_mut("messages")) {
+        changed |= in_content(namespace, message.get_mut("content"));
+    }
+    changed
+}
+
+fn in_content(namespace: &Namespace, content: Option<&mut Value>) -> bool {
+    let mut changed = false;
+    for block in items(content) {
+        let uri = match block.get("type").and_then(Value::as_str) {
+            Some("resource_link") => block.get_mut("uri"),
+            Some("resource") => block.get_mut("resource").and_then(|resource| resource.get_mut("uri")),
+            _ => None,
+        };
+        changed |= uri.is_some_and(|uri| rename(namespace, uri));
+    }
+    changed
+}
+
+/// The members of an array, or the one thing that stands in its place.
+fn items(value: Option<&mut Value>) -> &mut [Value] {
+    match value {
+        Some(Value::Array(items)) => items,
+        Some(one) => std::slice::from_mut(one),
+        None => &mut [],
+    }
+}
+
+fn rename(namespace: &Namespace, uri: &mut Value) -> bool {
+    let Value::String(text) = uri else { return false };
+    *text = outward(namespace, text);
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::{parsed, space, tree};
+
+    #[test]
+    fn a_uri_comes_back_as_it_went() {
+        for uri in ["file:///a/b", "notes://{id}/x{?y,z}", "portreeve://other/file:///a", "plain", "/", "x:%20#f"] {
+            let out = outward(&space("crm"), uri);
+            assert!(out.starts_with("portreeve://crm/"));
+            assert_eq!(inward(&out), Some(("crm", uri)));
+        }
+        for strange in ["file:///a", "portreeve://", "portreeve://crm", "portreeve://crm/", "PORTREEVE://crm/a"] {
+            assert_eq!(inward(strange), None, "{strange}");
+        }
+    }
+
+    #[test]
+    fn uris_of_replies_are_named_outward_and_nothing_else_is() {
+        let (own, out) = ("file:///a", "portreeve://crm/file:///a");
+        for (result, expected) in [
+            (
+                json!({ "contents": [{ "uri": own, "text": own }] }),
+                json!({ "contents": [{ "uri": out, "text": own }] }),
+            ),
+            (
+                json!({ "content": [{ "type": "resource_link", "uri": own }, { "type": "text", "text": "x", "uri": own }] }),
+                json!({ "content": [{ "type": "resource_link", "uri": out }, { "type": "text", "text": "x", "uri": own }] }),
+            ),
+            (
+                json!({ "messages": [{ "content": { "type": "resource", "resource": { "uri": own } } }], "uri": own }),
+                json!({ "messages": [{ "content": { "type": "resource", "resource": { "uri": out } } }], "uri": own }),
+            ),
+            (json!({ "structuredContent": { "uri": own }, "content": [] }), Value::Null),
+            (json!({ "content": [{ "type": "text", "text": "no" }] }), Value::Null),
+        ] {
+            let reply = Reply::from_message(&Message::result(1.into(), result.clone()));
+            let found = renamed(&space("crm"), &reply).map(|reply| tree(&reply)["result"].clone());
+            assert_eq!(found.unwrap_or_default(), expected, "{result}");
+        }
+        for (method, renames) in [("notifications/resources/updated", true), ("notifications/progress", false)] {
+            let news = json!({ "jsonrpc": "2.0", "method": method, "params": { "uri": own } });
+            let found = renamed(&space("crm"), &Reply::from_message(&parsed(&news)));
+            assert_eq!(
+                found.map(|reply| tree(&reply)["params"]["uri"].clone()),
+                renames.then(|| json!(out)),
+                "{method}"
+            );
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Lists that were asked for a moment ago are not asked for again, and what a tool looks like is known when it is called.
+//!
+//! This stands below everything that decides what a caller is shown: a list is kept as the upstream gave it, and filtered
+//! for each caller anew. It is kept for the caller it was given to, unless the upstream calls it public or the operator
+//! says that all may share it; and only for as long as the upstream allows, or as the operator says instead.
+
+mod reader;
+mod shelf;
+#[cfg(test)]
+mod tests;
+mod watch;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::StreamExt;
+use gateway_core::exchange::{Ask, Subject};
+use gateway_core::ports::{Answered, Clock, Content, Spoken, StreamItem, Upstream, UpstreamError};
+use gateway_core::{Exchange, Namespace, Permit};
+use gateway_protocol::revision::meta;
+use gateway_protocol::{Message, Outcome, Reply, ReplyKind, ResultKind};
+use serde_json::{Value, json};
+
+use crate::ask;
+use crate::stack::CacheRule;
+use reader::{Area, Page, Reader};
+use shelf::{Defined, Edition, Shelf};
+use watch::Watch;
+
+/// How long a call waits for a definition that must be asked for.
+const DEFINITION_TIME: Duration = Duration::from_secs(10);
+
+pub struct Catalogue {
+    inner: Arc<dyn Upstream>,
+    namespace: Namespace,
+    rule: Option<CacheRule>,
+    shelf: Arc<Shelf>,
+    watch: Watch,
+}
+
+/// What becomes of a list when it arrives.
+#[derive(Clone)]
+struct Wanted {
+    page: Page,
+    edition: Edition,
+    rule: Option<CacheRule>,
+}
+
+impl Catalogue {
+    pub fn new(inner: Arc<dyn Upstream>, namespace: Namespace, rule: Option<CacheRule>, clock: Arc<dyn Clock>) -> Self {
+        let shelf = Arc::new(Shelf::new(Arc::clone(&clock)));
+        Self { inner, namespace, rule, watch: Watch::new(Arc::clone(&shelf), clock), shelf }
+    }
+
+    /// The upstream has announced a change: `notifications/tools/list_changed` and its kin. Anything else is no news.
+    pub fn changed(&self, method: &str) {
+        if let Some(area) = Area::of_news(method) {
+            self.shelf.changed(area);
+        }
+    }
+
+    fn shared(&self) -> bool {
+        self.rule.is_some_and(|rule| rule.shared)
+    }
+
+    /// The answer from memory.
+    fn kept(&self, permit: &Permit, page: &Page) -> Option<Answered> {
+        let public = || page.public().and_then(|public| self.shelf.find(&public));
+        let (result, left) = self.shelf.find(page).or_else(public)?;
+        let mut result = Value::clone(&result);
+        if permit.exchange().is_modern()
+            && let Some(members) = result.as_object_mut()
+        {
+            // In whole milliseconds, and never so few that it would mean "not at all".
+            let left = u64::try_from(left.as_millis()).unwrap_or(u64::MAX).max(1);
+            members.insert("ttlMs".into(), left.into());
+        }
+        let id = permit.exchange().message()?.id()?.clone();
+        Some(Answered::one(200, &Message::result(id, result)))
+    }
+
+    async fn ask_for_tools(&self, asked_for: &Exchange) -> Result<Vec<Value>, UpstreamError> {
+        let described = asked_for.message().and_then(Message::meta).map(|given| {
+            let mut described = given.clone();
+            described.remove(meta::PROGRESS_TOKEN);
+            described
+        });
+        let permit = |message| {
+            let question = Exchange { ask: Ask::Message(message), subject: Subject::Plain, ..asked_for.clone() };
+            Permit::for_discovery(Exchange { carried: Vec::new(), ..question })
+        };
+        let asking = ask::tools(self.inner.as_ref(), &self.namespace, described.as_ref(), permit);
+        match tokio::time::timeout(DEFINITION_TIME, asking).await {
+            Ok(listed) => listed,
+            Err(_) => Err(UpstreamError::TimedOut(self.namespace.clone())),
+        }
+    }
+}
+
+#[async_trait]
+impl Upstream for Catalogue {
+    async fn call(&self, permit: &Permit) -> Result<Answered, UpstreamError> {
+        let page = Page::asked_by(permit, self.shared());
+        if let Some(answered) = page.as_ref().and_then(|page| self.kept(permit, page)) {
+            return Ok(answered);
+        }
+        let wanted = page.and_then(|page| {
+            let edition = self.shelf.edition(page.area()?);
+            Some(Wanted { page, edition, rule: self.rule })
+        });
+        let answered = self.inner.call(permit).await?;
+        let content = match answered.content {
+            Content::One(reply) => {
+                let kept = wanted.and_then(|wanted| wanted.arrived(&self.shelf, &reply));
+                if let Some(lifetime) = kept {
+                    self.watch.begin(&self.inner, permit, lifetime);
+                }
+                Content::One(reply)
+            }
+            Content::Stream(items) => {
+                let shelf = Arc::clone(&self.shelf);
+                let heard = items.inspect(move |item| {
+                    let Ok(StreamItem::Event { reply: Some(reply), .. }) = item else { return };
+                    heard(&shelf, reply, wanted.as_ref());
+                });
+                Content::Stream(heard.boxed())
+            }
+            other => other,
+        };
+        Ok(Answered { content, ..answered })
+    }
+
+    fn observes_unclassified(&self) -> bool {
+        self.inner.observes_unclassified()
+    }
+
+    async fn definition(&self, asked_for: &Exchange, tool: &str) -> Option<Arc<Value>> {
+        let reader = Reader::of(asked_for, self.shared());
+        match self.shelf.defined(&reader, tool) {
+            Defined::As(definition) => return Some(definition),
+            Defined::Nowhere => return None,
+            Defined::Unknown => {}
+        }
+        let edition = self.shelf.edition(Area::Tools);
+        match self.ask_for_tools(asked_for).await {
+            Ok(tools) => self.shelf.define(&reader, edition, &tools, true),
+            Err(error) => {
+                tracing::debug!(namespace = %self.namespace, "what `{tool}` looks like is not known: {error}")
+            }
+        }
+        match self.shelf.defined(&reader, tool) {
+            Defined::As(definition) => Some(definition),
+            Defined::Nowhere | Defined::Unknown => None,
+        }
+    }
+
+    fn spoken(&self) -> Spoken {
+        self.inner.spoken()
+    }
+
+    async fn stop(&self) {
+        self.watch.stop();
+        self.inner.stop().await;
+    }
+}
+
+/// One message of a stream: news, or the list itself.
+fn heard(shelf: &Shelf, reply: &Reply, wanted: Option<&Wanted>) {
+    match reply.kind() {
+        ReplyKind::Notification => {
+            if let Some(area) = reply.method().and_then(Area::of_news) {
+                shelf.changed(area);
+            }
+        }
+        ReplyKind::Result { .. } => {
+            wanted.and_then(|wanted| wanted.clone().arrived(shelf, reply));
+        }
+        _ => {}
+    }
+}
+
+impl Wanted {
+    /// Keeps what may be kept, and says for how long.
+    fn arrived(self, shelf: &Shelf, reply: &Reply) -> Option<Duration> {
+        if !matches!(reply.kind(), ReplyKind::Result { kind: ResultKind::Complete, .. }) {
+            return None;
+        }
+        let Ok(Message::Response(response)) = reply.message() else { return None };
+        let Outcome::Result(result) = response.outcome else { return None };
+        let Self { page, edition, rule } = self;
+        if let (Some(Area::Tools), Some(Value::Array(tools))) = (page.area(), result.get("tools")) {
+            // A first page that is also the last one is all there is.
+            let whole = page.beginning().is_none() && result.get("nextCursor").is_none();
+            shelf.define(&page.reader, edition, tools, whole);
+        }
+        let given = result.get("ttlMs").and_then(Value::as_u64).map(Duration::from_millis);
+        let lifetime = rule.and_then(|rule| rule.lifetime).or(given)?;
+        let public = result.get("cacheScope") == Some(&json!("public"));
+        let page = if public { page.public().unwrap_or(page) } else { page };
+        shelf.keep(&page, edition, &result, lifetime).then_some(lifetime)
+    }
+}
