@@ -3,7 +3,6 @@
 //! What is said in the other era's words comes from `gateway_protocol::era`; here is what has to be remembered meanwhile:
 //! sessions, calls that wait for an answer, subscriptions. Nothing is invented: whatever goes upstream is a `Permit` that core
 //! derived from the admitted one.
-#![cfg_attr(not(test), allow(dead_code, reason = "the stack does not put it around an upstream yet"))]
 
 mod errands;
 mod held;
@@ -31,4 +30,42 @@ pub(super) struct BridgeSettings {
     pub(super) held_per_principal: usize,
     /// The whole of a call, all its rounds together.
     pub(super) longest: Duration,
+}
+
+/// Stands in until eras are found out: every modern client is taken to be before a legacy server.
+pub(super) struct Bridge {
+    straight: std::sync::Arc<dyn gateway_core::ports::Upstream>,
+    modern: modern::ModernOverLegacy,
+}
+
+impl Bridge {
+    pub(super) fn new(inner: std::sync::Arc<dyn gateway_core::ports::Upstream>, settings: BridgeSettings) -> Self {
+        Self { straight: std::sync::Arc::clone(&inner), modern: modern::ModernOverLegacy::new(inner, settings) }
+    }
+}
+
+#[async_trait::async_trait]
+impl gateway_core::ports::Upstream for Bridge {
+    async fn call(
+        &self,
+        permit: &gateway_core::Permit,
+    ) -> Result<gateway_core::ports::Answered, gateway_core::ports::UpstreamError> {
+        match permit.exchange().is_modern() {
+            true => self.modern.call(permit).await,
+            false => self.straight.call(permit).await,
+        }
+    }
+
+    fn observes_unclassified(&self) -> bool {
+        self.straight.observes_unclassified()
+    }
+
+    fn spoken(&self) -> gateway_core::ports::Spoken {
+        self.straight.spoken()
+    }
+
+    async fn stop(&self) {
+        self.modern.stop().await;
+        self.straight.stop().await;
+    }
 }

@@ -7,6 +7,8 @@ use gateway_core::Namespace;
 use gateway_core::ports::{Clock, Upstream};
 use gateway_protocol::Revision;
 
+use crate::bridge::{Bridge, BridgeSettings};
+
 /// What the layers need to know of one upstream.
 pub struct Layers {
     pub namespace: Namespace,
@@ -45,6 +47,18 @@ pub struct CacheRule {
 }
 
 /// The upstream as the gateway calls it: each layer around the one before, the transport innermost.
-pub fn stack(inner: Arc<dyn Upstream>, _layers: &Layers) -> Arc<dyn Upstream> {
-    inner
+pub fn stack(inner: Arc<dyn Upstream>, layers: &Layers) -> Arc<dyn Upstream> {
+    let revision = match layers.protocol {
+        Protocol::Modern => return inner,
+        Protocol::Legacy(revision) => revision,
+        Protocol::Auto => None,
+    };
+    let settings = BridgeSettings {
+        namespace: layers.namespace.clone(),
+        revision,
+        hold: layers.hold,
+        held_per_principal: layers.held_per_principal,
+        longest: layers.longest,
+    };
+    Arc::new(Bridge::new(inner, settings))
 }
