@@ -126,7 +126,7 @@ fn world(stub: &Stub, limits: Value) -> World {
         .start()
 }
 
-fn call(id: i64, more: Value) -> Value {
+fn call(id: i64, more: &Value) -> Value {
     let mut params = json!({ "name": "work", "arguments": {} });
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({ "elicitation": {}, "roots": {} });
     for (key, value) in more.as_object().cloned().unwrap_or_default() {
@@ -161,7 +161,7 @@ async fn a_session_that_expired_upstream_is_opened_again_unnoticed() {
     let world = world(&stub, json!({ "agent_per_minute": 0 }));
     let agent = world.agent("a-1", "A1").modern();
     for id in [1, 2] {
-        let answer = agent.post("/old/mcp", &call(id, json!({}))).await;
+        let answer = agent.post("/old/mcp", &call(id, &json!({}))).await;
         assert_eq!((answer.status, &answer.message()["result"]["resultType"]), (200, &json!("complete")));
     }
     assert_eq!(stub.calls(), 3, "the one that was refused took nothing in");
@@ -176,11 +176,11 @@ async fn a_question_waits_for_its_answer_but_not_for_ever_and_not_in_crowds() {
     let stub = stub((1..=20).map(asks).collect()).await;
     let world = world(&stub, json!({ "agent_per_minute": 0, "held_calls": 16, "hold_seconds": 2 }));
     let agent = world.agent("a-1", "A1").modern();
-    let asked = agent.post("/old/mcp", &call(1, json!({}))).await.message();
+    let asked = agent.post("/old/mcp", &call(1, &json!({}))).await.message();
     assert_eq!(asked["result"]["inputRequests"]["elicitation-1"]["params"]["message"], "sure?", "{asked}");
     let answers = json!({ "elicitation-1": { "action": "decline" } });
     let answered = json!({ "requestState": asked["result"]["requestState"], "inputResponses": answers });
-    let done = agent.post("/old/mcp", &call(2, answered)).await.message();
+    let done = agent.post("/old/mcp", &call(2, &answered)).await.message();
     assert_eq!((&done["id"], &done["result"]["resultType"]), (&json!(2), &json!("complete")), "{done}");
     assert_eq!(stub.calls(), 1, "two rounds, one call");
     let told = stub.seen().into_iter().find(|(_, message)| message["result"]["action"] == "decline");
@@ -188,16 +188,16 @@ async fn a_question_waits_for_its_answer_but_not_for_ever_and_not_in_crowds() {
 
     let mut late = Value::Null;
     for id in 1..=16 {
-        late = agent.post("/old/mcp", &call(id, json!({}))).await.message();
+        late = agent.post("/old/mcp", &call(id, &json!({}))).await.message();
         assert_eq!(late["result"]["resultType"], "input_required", "{late}");
     }
-    let refused = agent.post("/old/mcp", &call(17, json!({}))).await.message();
+    let refused = agent.post("/old/mcp", &call(17, &json!({}))).await.message();
     assert_eq!(refused["error"]["code"], 4290, "{refused}");
     seen(&stub, "notifications/cancelled", 17).await;
     let cancelled = stub.seen().into_iter().filter(|(_, message)| message["result"]["action"] == "cancel").count();
     assert_eq!(cancelled, 17, "the server stops asking");
     let late = json!({ "requestState": late["result"]["requestState"], "inputResponses": answers });
-    let late = agent.post("/old/mcp", &call(18, late)).await;
+    let late = agent.post("/old/mcp", &call(18, &late)).await;
     assert_eq!((late.status, &late.message()["error"]["code"]), (400, &json!(-32602)), "{}", late.text());
     assert_eq!(world.verify().0, 0);
 }
@@ -245,7 +245,7 @@ async fn who_disconnects_cancels_and_who_listens_is_told() {
     drop(told);
     seen(&stub, "resources/unsubscribe", 1).await;
 
-    let mut events = open(&call(1, json!({ "_meta": meta }))).await;
+    let mut events = open(&call(1, &json!({ "_meta": meta }))).await;
     let first = tokio::time::timeout(Duration::from_secs(10), events.next()).await.expect("progress").expect("more");
     assert!(std::str::from_utf8(&first).unwrap().contains("\"mine\""), "{first:?}");
     drop(events);
