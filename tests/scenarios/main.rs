@@ -16,6 +16,7 @@ mod decisions;
 mod edge;
 mod identity;
 mod ledger_away;
+mod legacy_over_modern;
 mod lifecycle;
 mod misbehaving;
 mod protocol;
