@@ -17,6 +17,7 @@ mod discovery;
 mod edge;
 mod identity;
 mod ledger_away;
+mod legacy_over_modern;
 mod lifecycle;
 mod lists;
 mod misbehaving;

@@ -109,10 +109,12 @@ impl Upstream for Guard {
         }
         let started = Instant::now();
         let timeout = self.timeout(exchange);
-        let Ok(answered) = tokio::time::timeout(timeout, self.inner.call(permit)).await else {
-            return Err(self.expired(permit));
+        let mut answered = match tokio::time::timeout(timeout, self.inner.call(permit)).await {
+            Ok(Ok(answered)) => answered,
+            // A transport may lose its patience first; the upstream is to be told all the same.
+            Ok(Err(UpstreamError::TimedOut(_))) | Err(_) => return Err(self.expired(permit)),
+            Ok(Err(error)) => return Err(error),
         };
-        let mut answered = answered?;
         if let Content::Stream(items) = answered.content {
             answered.content = Content::Stream(self.watched(permit, started, timeout, items));
         }

@@ -174,19 +174,8 @@ async fn a_question_on_the_sessions_own_stream_excuses_a_silent_call() {
     let (guard, _) = guarded(vec![(seconds(10), question()), (seconds(200), progress())], false);
     let mut news = stream(guard.call(&legacy().permit(Ask::Listen { last_event_id: None })).await.unwrap());
     next(&mut news).await.unwrap();
-    let (guard, _) = (guard, ());
-    let (error, messages, _) = {
-        let slow = Slow {
-            messages: vec![(seconds(250), progress())],
-            plain: false,
-            asked: Mutex::default(),
-            dropped: Arc::default(),
-        };
-        let patience = Patience { timeout: seconds(60), longest: seconds(600), hold: seconds(300) };
-        let silent =
-            Guard { excused: Arc::clone(&guard.excused), ..Guard::new(Arc::new(slow), space("slow"), patience) };
-        ending(&silent, &call(&legacy(), None)).await
-    };
-    assert!(error.is_none());
-    assert_eq!(messages, 1);
+    let (mut silent, _) = guarded(vec![(seconds(250), progress())], false);
+    silent.excused = Arc::clone(&guard.excused);
+    let (error, messages, _) = ending(&silent, &call(&legacy(), None)).await;
+    assert_eq!((error.is_none(), messages), (true, 1));
 }
