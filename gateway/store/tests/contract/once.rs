@@ -1,6 +1,5 @@
 //! What may be used once is used once, whoever tries and wherever.
 
-use gateway_core::ports::Once;
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
