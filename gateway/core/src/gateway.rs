@@ -127,6 +127,7 @@ struct Caller {
 }
 
 /// The session id that a caller showed, opened once for all that ask.
+#[expect(clippy::large_enum_variant, reason = "one for each request, and never moved about")]
 enum Shown {
     Nothing,
     Open(Session),

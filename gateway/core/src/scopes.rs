@@ -46,7 +46,7 @@ impl Scope {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
     use serde_json::json;
 
     use super::*;

@@ -1,5 +1,5 @@
 //! Stand-ins for the ports, for tests in this crate.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::needless_pass_by_value)]
 
 pub mod bench;
 

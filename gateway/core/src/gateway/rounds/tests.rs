@@ -1,4 +1,4 @@
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::needless_pass_by_value)]
 use std::sync::Arc;
 
 use gateway_protocol::{Id, Revision};

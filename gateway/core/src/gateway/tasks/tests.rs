@@ -1,4 +1,4 @@
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::needless_pass_by_value)]
 
 use futures::StreamExt;
 use gateway_protocol::{Message, Reply, sse};
