@@ -5,6 +5,7 @@
 
 mod decision;
 mod describe;
+mod members;
 mod opening;
 mod record;
 mod replies;

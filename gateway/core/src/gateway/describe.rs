@@ -3,7 +3,7 @@
 use gateway_protocol::{Malformed, Message, Revision, code, headers};
 use serde_json::Value;
 
-use super::{Caller, Gateway, Wire};
+use super::{Caller, Gateway, Wire, members};
 use crate::chain::Chain;
 use crate::exchange::{Ask, Exchange, Route, Subject, ToolSubject};
 use crate::names::{ToolName, TraceId};
@@ -42,12 +42,13 @@ impl Gateway {
         let revision =
             declared.or_else(|| session.as_ref().and_then(Session::revision)).or_else(|| offered_revision(&ask));
         let subject = subject(&caller.route, &mut ask, chain, engine)?;
+        let member = members::member(&caller.route, &mut ask, engine);
         let mut carried = caller.carried.clone();
         // Only the stateless era mirrors arguments in headers; before it nobody checks them, so nobody gets them.
         let mirrored = caller.headers.params.iter().filter(|_| declared.is_some_and(Revision::is_modern));
         carried.extend(mirrored.map(|(name, value)| (format!("{}{name}", headers::PARAM_PREFIX), value.clone())));
         let (principal, route) = (caller.principal.clone(), caller.route.clone());
-        Ok(Exchange { revision, session, carried, ..Exchange::new(trace_id, principal, route, ask, subject) })
+        Ok(Exchange { revision, session, carried, member, ..Exchange::new(trace_id, principal, route, ask, subject) })
     }
 
     fn open_session(&self, caller: &Caller, ask: &Ask) -> Result<Option<Session>, Indescribable> {
