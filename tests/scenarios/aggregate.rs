@@ -1,6 +1,8 @@
 //! All upstreams behind one door.
 
-use portreeve_tests::{Agent, Kind, Stub, World, environment};
+use futures::StreamExt;
+use portreeve_tests::http::pieces;
+use portreeve_tests::{Agent, Kind, Piece, Step, Stub, World, environment};
 use serde_json::{Value, json};
 
 async fn page(agent: &Agent, cursor: Option<&str>) -> Value {
@@ -61,4 +63,97 @@ async fn one_door_for_all_and_a_dead_member_does_not_close_it() {
     assert_eq!(call(&agent, "nowhere__search").await.message()["error"]["code"], -32602);
     let traced = world.database.count("SELECT count(*) FROM agent_traces WHERE description LIKE 'notes/search%'");
     assert_eq!(traced, 2, "the trace has the canonical name");
+}
+
+/// A stub with prompts and resources, whose resource changes a moment after somebody listens.
+async fn library() -> Stub {
+    let capabilities = json!({ "prompts": {}, "completions": {}, "resources": { "subscribe": true } });
+    let greeting = json!({ "protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": { "name": "library", "version": "1" } });
+    let prompted = json!({ "messages": [{ "role": "user", "content": { "type": "resource_link", "uri": "book://1", "name": "one" } }] });
+    let updated = Piece::notification("notifications/resources/updated", json!({ "uri": "book://1" }));
+    let pause = Piece::Pause(std::time::Duration::from_millis(200));
+    Stub::scripted(vec![
+        Step::on("initialize").result(greeting).session("s-1").always(),
+        Step::on("prompts/list").result(json!({ "prompts": [{ "name": "sum up" }] })).always(),
+        Step::on("resources/list").result(json!({ "resources": [{ "uri": "book://1", "name": "one" }] })).always(),
+        Step::on("resources/templates/list")
+            .result(json!({ "resourceTemplates": [{ "uriTemplate": "book://{id}", "name": "any" }] }))
+            .always(),
+        Step::on("prompts/get").result(prompted).always(),
+        Step::on("completion/complete").result(json!({ "completion": { "values": ["1", "2"] } })).always(),
+        Step::on("GET").stream([pause, updated, Piece::Silence]).always(),
+    ])
+    .await
+}
+
+#[tokio::test]
+async fn what_members_have_beside_tools_is_behind_the_same_door() {
+    let (books, plain) = (library().await, Stub::start(&["search"]).await);
+    let world = World::on(Kind::Sqlite)
+        .upstream("books", json!({ "url": books.url() }))
+        .upstream("plain", json!({ "url": plain.url() }))
+        .start();
+    let agent = world.agent("a-1", "A1");
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "story", "version": "1" } } });
+    let greeting = agent.post("/mcp", &hello).await;
+    let session = greeting.header("mcp-session-id").expect("a session").to_owned();
+    let can = &greeting.message()["result"]["capabilities"];
+    assert!(can["prompts"].is_object() && can["completions"].is_object() && can["tools"].is_object(), "{can}");
+    assert_eq!(can["resources"]["subscribe"], true);
+    let headers = [("x-api-key", agent.key.as_str()), ("mcp-session-id", session.as_str())];
+    let ask = async |method: &str, params: Value| {
+        let message = json!({ "jsonrpc": "2.0", "id": 2, "method": method, "params": params });
+        agent.client.post(&world.url("/mcp"), &headers, &message).await.message()
+    };
+    let one = "portreeve://books/book://1";
+    let listed = ask("prompts/list", json!({})).await;
+    assert_eq!(listed["result"]["prompts"], json!([{ "name": "books__sum up" }]));
+    let listed = ask("resources/list", json!({})).await;
+    assert_eq!(listed["result"]["resources"][0]["uri"], one);
+    let listed = ask("resources/templates/list", json!({})).await;
+    assert_eq!(listed["result"]["resourceTemplates"][0]["uriTemplate"], "portreeve://books/book://{id}");
+
+    let prompt = ask("prompts/get", json!({ "name": "books__sum up" })).await;
+    assert_eq!(prompt["result"]["messages"][0]["content"]["uri"], one, "a link leads back here: {prompt}");
+    let read = ask("resources/read", json!({ "uri": one })).await;
+    assert_eq!(read["result"]["contents"][0], json!({ "uri": one, "text": "read" }));
+    let reference = json!({ "type": "ref/resource", "uri": "portreeve://books/book://{id}" });
+    let completed =
+        ask("completion/complete", json!({ "ref": reference, "argument": { "name": "id", "value": "" } })).await;
+    assert_eq!(completed["result"]["completion"]["values"], json!(["1", "2"]), "{completed}");
+    assert_eq!(ask("resources/subscribe", json!({ "uri": one })).await["result"], json!({}));
+    let heard = |method: &str| {
+        let seen = books.seen();
+        seen.iter()
+            .find(|(_, message)| message["method"] == method)
+            .map(|(_, message)| message["params"].clone())
+            .unwrap()
+    };
+    assert_eq!(heard("prompts/get")["name"], "sum up");
+    assert_eq!(heard("resources/read")["uri"], "book://1");
+    assert_eq!(heard("completion/complete")["ref"]["uri"], "book://{id}");
+    assert_eq!(heard("resources/subscribe")["uri"], "book://1");
+    assert_eq!(plain.asked("resources/read") + plain.asked("prompts/get"), 0, "nobody else is asked");
+
+    for (method, params) in [
+        ("resources/read", json!({ "uri": "book://1" })),
+        ("resources/read", json!({ "uri": "portreeve://nobody/book://1" })),
+        ("prompts/get", json!({ "name": "sum up" })),
+    ] {
+        assert_eq!(ask(method, params.clone()).await["error"]["code"], -32602, "{method} {params}");
+    }
+    assert_eq!(books.asked("resources/read"), 1);
+
+    let listening = [headers.as_slice(), &[("accept", "text/event-stream")]].concat();
+    let response = agent.client.open("GET", &world.url("/mcp"), &listening, bytes::Bytes::new()).await;
+    assert_eq!(response.status(), 200);
+    let (mut news, mut heard) = (pieces(response), String::new());
+    let update = async {
+        while !heard.contains("resources/updated") {
+            heard.push_str(&String::from_utf8_lossy(&news.next().await.expect("an open stream")));
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(10), update).await.expect("news");
+    assert!(heard.contains(one), "{heard}");
 }
