@@ -7,6 +7,8 @@ use gateway_core::Namespace;
 use gateway_core::ports::{Clock, Upstream};
 use gateway_protocol::Revision;
 
+use crate::catalogue::Catalogue;
+
 /// What the layers need to know of one upstream.
 pub struct Layers {
     pub namespace: Namespace,
@@ -45,6 +47,6 @@ pub struct CacheRule {
 }
 
 /// The upstream as the gateway calls it: each layer around the one before, the transport innermost.
-pub fn stack(inner: Arc<dyn Upstream>, _layers: &Layers) -> Arc<dyn Upstream> {
-    inner
+pub fn stack(inner: Arc<dyn Upstream>, layers: &Layers) -> Arc<dyn Upstream> {
+    Arc::new(Catalogue::new(inner, layers.namespace.clone(), layers.cache, Arc::clone(&layers.clock)))
 }
