@@ -141,7 +141,9 @@ async fn what_members_have_beside_tools_is_behind_the_same_door() {
         ("resources/read", json!({ "uri": "portreeve://nobody/book://1" })),
         ("prompts/get", json!({ "name": "sum up" })),
     ] {
-        assert_eq!(ask(method, params.clone()).await["error"]["code"], -32602, "{method} {params}");
+        let refused = ask(method, params.clone()).await;
+        assert_eq!(refused["error"]["code"], -32602, "{method} {params}");
+        assert_eq!(refused["error"]["data"]["uri"], params["uri"]);
     }
     assert_eq!(books.asked("resources/read"), 1);
 

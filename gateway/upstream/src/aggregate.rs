@@ -23,7 +23,7 @@ use futures::future::join_all;
 use gateway_core::ports::{Answered, Upstream, UpstreamError};
 use gateway_core::{Ask, Exchange, Namespace, Permit, ToolName};
 use gateway_protocol::{Message, Notification, Request, Response, RpcError, code};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use greeting::Greetings;
 use listing::Kind;
@@ -131,7 +131,10 @@ impl Aggregate {
                 "completion/complete" => "Unknown reference",
                 _ => "Resource not found",
             };
-            return Ok(answers::refused(request, 200, RpcError::new(code::INVALID_PARAMS, unknown)));
+            let mut error = RpcError::new(code::INVALID_PARAMS, unknown);
+            let uri = request.params.as_ref().and_then(|params| params.get("uri"));
+            error.data = uri.map(|uri| json!({ "uri": uri }));
+            return Ok(answers::refused(request, 200, error));
         };
         let answered = match standing {
             Standing::Session(session) => session.call(place, member, permit).await?,

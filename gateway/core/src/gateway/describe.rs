@@ -55,7 +55,7 @@ impl Gateway {
         let revision =
             declared.or_else(|| session.as_ref().and_then(Session::revision)).or_else(|| offered_revision(&ask));
         let subject = subject(&caller.route, &mut ask, chain, engine)?;
-        let member = members::member(&caller.route, &mut ask, engine)?;
+        let member = members::member(&caller.route, &mut ask, engine);
         let mut carried = caller.carried.clone();
         // Only the stateless era mirrors arguments in headers; before it nobody checks them, so nobody gets them.
         let mirrored = caller.headers.params.iter().filter(|_| declared.is_some_and(Revision::is_modern));
@@ -208,6 +208,6 @@ fn subject(route: &Route, ask: &mut Ask, chain: &Chain, engine: &dyn ExecutionEn
 }
 
 /// A name as an error shows it: the caller chose its length and its letters, we choose what is kept of them.
-pub(super) fn shown(name: &str) -> String {
+fn shown(name: &str) -> String {
     name.chars().take(100).flat_map(char::escape_debug).collect()
 }

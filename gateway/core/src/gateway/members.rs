@@ -1,48 +1,28 @@
 //! Which upstream a message at the aggregated door is for, where it names a prompt or a resource instead of a tool.
 
-use gateway_protocol::{Malformed, Message, code};
-use serde_json::{Map, Value, json};
+use gateway_protocol::Message;
+use serde_json::{Map, Value};
 
-use super::describe::shown;
 use crate::exchange::{Ask, Route};
 use crate::names::Namespace;
 use crate::ports::ExecutionEngine;
 
-/// Finds the member and puts the name it knows into the message: what is judged is what is sent.
-pub(super) fn member(
-    route: &Route,
-    ask: &mut Ask,
-    engine: &dyn ExecutionEngine,
-) -> Result<Option<Namespace>, Malformed> {
-    let (Route::All, Ask::Message(message @ Message::Request(_))) = (route, ask) else {
-        return Ok(None);
+/// Finds the member and puts the name it knows into the message: what is judged is what is sent. What names nobody goes to
+/// nobody, and the door itself says so.
+pub(super) fn member(route: &Route, ask: &mut Ask, engine: &dyn ExecutionEngine) -> Option<Namespace> {
+    let (Route::All, Ask::Message(Message::Request(request))) = (route, ask) else {
+        return None;
     };
-    let (id, method) = (message.id().cloned(), message.method().unwrap_or_default().to_owned());
-    let Some((slot, named)) = message.params_mut().and_then(|params| slot(&method, params)) else {
-        return Ok(None);
+    let (slot, named) = slot(&request.method, request.params.as_mut()?)?;
+    let listed = slot.as_str()?;
+    let (member, own) = match named {
+        Named::Prompt => engine.resolve_prompt(listed)?,
+        Named::Resource => engine.resolve_uri(listed)?,
     };
-    let Value::String(listed) = slot else {
-        return Ok(None);
-    };
-    let found = match named {
-        Named::Prompt => engine.resolve_prompt(listed),
-        Named::Resource => engine.resolve_uri(listed),
-    };
-    let Some((member, own)) = found else {
-        let unknown = match named {
-            Named::Prompt => Malformed::new(code::INVALID_PARAMS, format!("Unknown prompt: {}", shown(listed))),
-            Named::Resource => {
-                let what = format!("Resource not found: {}", shown(listed));
-                Malformed::new(code::INVALID_PARAMS, what).with_data(json!({ "uri": listed }))
-            }
-        };
-        return Err(unknown.answering(id.as_ref()));
-    };
-    *listed = own;
-    Ok(Some(member))
+    *slot = Value::String(own);
+    Some(member)
 }
 
-#[derive(Clone, Copy)]
 enum Named {
     Prompt,
     Resource,
@@ -71,6 +51,8 @@ fn slot<'a>(method: &str, params: &'a mut Map<String, Value>) -> Option<(&'a mut
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
     use std::sync::Arc;
+
+    use serde_json::json;
 
     use super::*;
     use crate::names::ToolName;
@@ -133,33 +115,28 @@ mod tests {
             ),
         ] {
             let mut all = ask(method, &given);
-            let found = member(&Route::All, &mut all, &Library).unwrap();
+            let found = member(&Route::All, &mut all, &Library);
             assert_eq!((found, params(&all)), (Some("books".parse().unwrap()), sent), "{method}");
             let mut one = ask(method, &given);
-            let found = member(&Route::One("books".parse().unwrap()), &mut one, &Library).unwrap();
+            let found = member(&Route::One("books".parse().unwrap()), &mut one, &Library);
             assert_eq!((found, params(&one)), (None, given), "at its own door an upstream has its own names");
         }
     }
 
     #[test]
-    fn what_names_nobody_is_refused_and_what_names_nothing_is_left_alone() {
+    fn what_names_nobody_is_left_alone() {
         for (method, given) in [
             ("prompts/get", json!({ "name": "sum" })),
-            ("resources/read", json!({ "uri": "file:///a" })),
-            ("completion/complete", json!({ "ref": { "type": "ref/prompt", "name": "sum" } })),
-        ] {
-            let refused = member(&Route::All, &mut ask(method, &given), &Library).unwrap_err();
-            assert_eq!((refused.code, refused.id), (code::INVALID_PARAMS, Some(7.into())), "{method}");
-        }
-        for (method, given) in [
             ("prompts/get", json!({ "name": 7 })),
+            ("resources/read", json!({ "uri": "file:///a" })),
             ("resources/read", json!({})),
+            ("completion/complete", json!({ "ref": { "type": "ref/prompt", "name": "sum" } })),
             ("completion/complete", json!({ "ref": { "type": "other", "name": "books__sum" } })),
             ("tools/call", json!({ "name": "books__sum" })),
             ("prompts/list", json!({ "name": "books__sum" })),
         ] {
             let mut all = ask(method, &given);
-            assert_eq!(member(&Route::All, &mut all, &Library).unwrap(), None, "{method}");
+            assert_eq!(member(&Route::All, &mut all, &Library), None, "{method}");
             assert_eq!(params(&all), given);
         }
     }

@@ -35,7 +35,7 @@ impl Library {
         self.asked.lock().unwrap().iter().filter(|asked| asked["method"] == method).cloned().collect()
     }
 
-    fn announce(&self, method: &str, params: Value) {
+    fn announce(&self, method: &str, params: &Value) {
         self.news.send(json!({ "jsonrpc": "2.0", "method": method, "params": params })).unwrap();
     }
 
@@ -215,8 +215,8 @@ async fn news_of_all_members_come_on_one_stream() {
     });
     one.listened_to().await;
     other.listened_to().await;
-    one.announce("notifications/resources/updated", json!({ "uri": "file:///a" }));
-    other.announce("notifications/tools/list_changed", json!({}));
+    one.announce("notifications/resources/updated", &json!({ "uri": "file:///a" }));
+    other.announce("notifications/tools/list_changed", &json!({}));
     let mut seen = reading.await.unwrap();
     seen.sort_by_key(|message| message["method"].to_string());
     assert_eq!(seen[0]["params"]["uri"], "portreeve://one/file:///a");
@@ -237,7 +237,7 @@ async fn a_subscription_reaches_whom_it_concerns() {
     assert_eq!(ack["params"]["notifications"], json!({ "resourceSubscriptions": uris }), "nobody announces new tools");
     let reading = tokio::spawn(async move { next(&mut events).await.unwrap().unwrap() });
     one.listened_to().await;
-    one.announce("notifications/resources/updated", json!({ "uri": "file:///a" }));
+    one.announce("notifications/resources/updated", &json!({ "uri": "file:///a" }));
     let news = reading.await.unwrap();
     assert_eq!(news["params"]["uri"], "portreeve://one/file:///a");
     assert_eq!(news["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], "sub");
