@@ -22,5 +22,7 @@ mod protocol;
 mod real_clients;
 mod real_upstreams;
 mod reload;
+mod stdio_command;
 mod tls;
+mod transports;
 mod two_nodes;

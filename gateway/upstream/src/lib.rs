@@ -1,14 +1,18 @@
 //! The adapters of core's `Upstream` port, and the engine that knows which of them stands behind a route.
 //!
-//! `http` and `stdio` reach one MCP server each, `aggregate` shows many as one, `probe` asks one what it offers, `stack` puts the common layers
-//! around each. Nothing is
-//! decided here: an adapter takes a `Permit`, and whoever holds one has been judged.
+//! `http`, `sse_upstream` and `stdio` reach one MCP server each, `auto_http` finds out which of the first two it is,
+//! `aggregate` shows many as one, `probe` asks one what it offers, `stack` puts the common layers around each, and `shim` is
+//! the other way round: a gateway as a stdio server. Nothing is decided here: an adapter takes a `Permit`, and whoever holds
+//! one has been judged.
 
 pub mod aggregate;
 mod ask;
+pub mod auto_http;
 pub mod engine;
 pub mod http;
 pub mod probe;
+pub mod shim;
+pub mod sse_upstream;
 pub mod stack;
 pub mod stdio;
 
@@ -16,8 +20,10 @@ pub mod stdio;
 mod testing;
 
 pub use aggregate::{Aggregate, Member, Naming, ServerInfo, resolve_name};
+pub use auto_http::AutoHttp;
 pub use engine::{Engine, EngineError};
 pub use http::{HttpUpstream, HttpUpstreamConfig, HttpUpstreamError};
 pub use probe::list_tools;
+pub use sse_upstream::SseUpstream;
 pub use stack::{CacheRule, Layers, Protocol, stack};
 pub use stdio::{Sharing, StdioConfig, StdioUpstream};

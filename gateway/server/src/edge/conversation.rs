@@ -15,6 +15,7 @@ use gateway_core::refusal::{Answer, AnswerBody};
 use gateway_protocol::headers::{self, McpHeaders};
 use gateway_protocol::json::DEFAULT_MAX_DEPTH;
 use gateway_protocol::{Body, Id, Message, Revision, RpcError, code, message, sse};
+use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
@@ -253,7 +254,7 @@ impl Conversation {
                 if opens {
                     self.opened(&json, &mut session);
                 }
-                self.say(json).await;
+                self.say(addressed(status, json, id)).await;
             }
             AnswerBody::Events(mut events) => {
                 // To its end even if nobody listens any more: an answer of the session eras is still recorded.
@@ -271,10 +272,10 @@ impl Conversation {
 
     /// Known before the client hears of it, because its next message relies on it.
     fn opened(&self, answer: &[u8], session: &mut Option<String>) {
-        let Ok(answer) = serde_json::from_slice::<serde_json::Value>(answer) else {
+        let Ok(answer) = serde_json::from_slice::<Value>(answer) else {
             return;
         };
-        let Some(version) = answer.pointer("/result/protocolVersion").and_then(|version| version.as_str()) else {
+        let Some(version) = answer.pointer("/result/protocolVersion").and_then(Value::as_str) else {
             return;
         };
         let mut state = self.lock();
@@ -319,6 +320,20 @@ impl Conversation {
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(longest);
         }
+    }
+}
+
+/// On HTTP an error without an id belongs to its request all the same; here it must say so.
+fn addressed(status: u16, answer: Bytes, id: Option<&Id>) -> Bytes {
+    let Some(id) = id.filter(|_| status >= 400) else {
+        return answer;
+    };
+    match serde_json::from_slice(&answer) {
+        Ok(Value::Object(mut error)) if error.get("id").is_none_or(Value::is_null) => {
+            error.insert("id".into(), id.into());
+            Value::Object(error).to_string().into()
+        }
+        _ => answer,
     }
 }
 

@@ -3,11 +3,11 @@
 use std::io::{self, Read, Write};
 
 use bytes::{Buf, Bytes, BytesMut};
+use tungstenite::Message;
 use tungstenite::error::{CapacityError, Error};
 use tungstenite::protocol::frame::coding::CloseCode;
 use tungstenite::protocol::frame::{CloseFrame, Utf8Bytes};
 use tungstenite::protocol::{Role, WebSocketConfig, WebSocketContext};
-use tungstenite::Message;
 
 /// Small, because it is kept for as long as a socket is open, and most are quiet.
 const READ_BUFFER: usize = 8 * 1024;
