@@ -197,26 +197,23 @@ impl Board {
         let mut state = self.lock();
         // Those whose callers have gone wait for nothing.
         state.waiting.retain(|waiting| !waiting.sender.is_closed());
-        let place = if reply.is_final() {
-            let Some(place) = state.waiting.iter().position(|waiting| reply.id() == Some(&waiting.id)) else {
-                return Ok(());
-            };
-            let waiting = state.waiting.remove(place);
-            let _ = waiting.sender.try_send(Ok(item(event, reply)));
-            return Ok(());
-        } else {
-            state.place_for(&reply)
-        };
-        let item = item(event, reply);
-        match place.and_then(|place| state.waiting.get(place)) {
-            // One that does not keep up is cut off, and not waited for.
-            Some(waiting) if waiting.sender.try_send(Ok(item)).is_err() => {
-                if let Some(place) = place {
-                    state.waiting.remove(place);
-                }
+        if reply.is_final() {
+            let asked = state.waiting.iter().position(|waiting| reply.id() == Some(&waiting.id));
+            if let Some(place) = asked {
+                let waiting = state.waiting.remove(place);
+                let _ = waiting.sender.try_send(Ok(item(event, reply)));
             }
-            Some(_) => {}
-            None => state.tell(item),
+            return Ok(());
+        }
+        let place = state.place_for(&reply);
+        let item = item(event, reply);
+        let Some(place) = place else {
+            state.tell(item);
+            return Ok(());
+        };
+        // One that does not keep up is cut off, and not waited for.
+        if state.waiting.get(place).is_some_and(|waiting| waiting.sender.try_send(Ok(item)).is_err()) {
+            state.waiting.remove(place);
         }
         Ok(())
     }
