@@ -132,7 +132,7 @@ async fn a_wrong_key_or_no_gateway_is_said_to_the_person() {
     let world = World::on(Kind::Sqlite).upstream("crm", json!({ "url": stub.url() })).start();
     let stranger = world.agent_with_key("x", "adp_sk_0");
     let list = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/list" });
-    let output = spoken(&command(&world.url("/crm/mcp"), &stranger), &[list.clone()]);
+    let output = spoken(&command(&world.url("/crm/mcp"), &stranger), std::slice::from_ref(&list));
     assert!(!output.status.success());
     assert!(String::from_utf8_lossy(&output.stderr).contains("does not accept this key"));
     let answers = said(&output);

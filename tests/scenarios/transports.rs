@@ -7,8 +7,8 @@ use portreeve_tests::http::pieces;
 use portreeve_tests::{Agent, Kind, Piece, Step, Stub, World};
 use serde_json::{Value, json};
 
-fn request(id: i32, method: &str, params: Value) -> Value {
-    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+fn request(id: i32, method: &str, params: impl Into<Value>) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params.into() })
 }
 
 fn initialize(revision: &str) -> Value {
@@ -168,14 +168,14 @@ async fn an_upstream_that_dies_in_the_middle_of_its_answer_is_an_error_on_every_
 
     let mut stream = agent.sse("/crm/sse").await;
     assert_eq!(stream.send(&call(1, "read")).await, 202);
-    assert_eq!(stream.next().await["params"]["data"], "half way");
-    let failed = stream.next().await;
+    assert_eq!(stream.hear().await["params"]["data"], "half way");
+    let failed = stream.hear().await;
     assert!(is_error(&failed), "{failed}");
 
     let mut socket = agent.ws("/crm/ws", &[]).unwrap();
     socket.send(&call(1, "read"));
-    assert_eq!(socket.next().unwrap()["params"]["data"], "half way");
-    let failed = socket.next().unwrap();
+    assert_eq!(socket.hear().unwrap()["params"]["data"], "half way");
+    let failed = socket.hear().unwrap();
     assert!(is_error(&failed), "{failed}");
     // The wire outlives the call.
     assert_eq!(socket.ask(&request(2, "tools/list", json!({})))["result"]["tools"], json!([]));
@@ -206,11 +206,11 @@ async fn questions_news_and_farewells_travel_both_ways() {
     let mut socket = agent.ws("/crm/ws", &[]).unwrap();
     socket.ask(&initialize("2025-11-25"));
     socket.send(&initialized());
-    assert_eq!(socket.next().unwrap()["method"], "notifications/tools/list_changed", "without a call");
+    assert_eq!(socket.hear().unwrap()["method"], "notifications/tools/list_changed", "without a call");
     socket.send(&call(1, "read"));
-    assert_eq!(socket.next().unwrap()["method"], "elicitation/create");
+    assert_eq!(socket.hear().unwrap()["method"], "elicitation/create");
     socket.send(&answer);
-    assert_eq!(socket.next().unwrap()["result"]["content"][0]["text"], "done");
+    assert_eq!(socket.hear().unwrap()["result"]["content"][0]["text"], "done");
     socket.close();
     for _ in 0..200 {
         if stub.seen().iter().any(|(_, message)| message["method"] == "DELETE") {
@@ -226,11 +226,11 @@ async fn questions_news_and_farewells_travel_both_ways() {
     let mut stream = agent.sse("/crm/sse").await;
     stream.ask(&initialize("2025-11-25")).await;
     assert_eq!(stream.send(&initialized()).await, 202);
-    assert_eq!(stream.next().await["method"], "notifications/tools/list_changed");
+    assert_eq!(stream.hear().await["method"], "notifications/tools/list_changed");
     assert_eq!(stream.send(&call(1, "read")).await, 202);
-    assert_eq!(stream.next().await["method"], "elicitation/create");
+    assert_eq!(stream.hear().await["method"], "elicitation/create");
     assert_eq!(stream.send(&answer).await, 202);
-    assert_eq!(stream.next().await["result"]["content"][0]["text"], "done");
+    assert_eq!(stream.hear().await["result"]["content"][0]["text"], "done");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -239,24 +239,24 @@ async fn frames_that_are_no_messages_end_the_socket() {
     let agent = world.agent("a-1", "A1");
     let mut whole = agent.ws("/crm/ws", &[("sec-websocket-protocol", "mcp")]).unwrap();
     whole.send_in_pieces(&call(1, "read"), 7);
-    assert_eq!(whole.next().unwrap()["id"], 1, "however it was cut");
+    assert_eq!(whole.hear().unwrap()["id"], 1, "however it was cut");
     whole.send(&json!("not a message"));
-    assert!(whole.next().unwrap()["error"]["code"].is_i64(), "an answer, and the socket stays");
+    assert!(whole.hear().unwrap()["error"]["code"].is_i64(), "an answer, and the socket stays");
     assert_eq!(whole.ask(&call(2, "read"))["id"], 2);
 
     let large = request(1, "tools/call", json!({ "name": "read", "arguments": { "of": "x".repeat(70_000) } }));
     let mut socket = agent.ws("/crm/ws", &[]).unwrap();
     socket.send(&large);
-    assert_eq!(socket.next(), Err(1009), "too large");
+    assert_eq!(socket.hear(), Err(1009), "too large");
     let mut socket = agent.ws("/crm/ws", &[]).unwrap();
     socket.send_in_pieces(&large, 30_000);
-    assert_eq!(socket.next(), Err(1009), "too large in pieces");
+    assert_eq!(socket.hear(), Err(1009), "too large in pieces");
     let mut socket = agent.ws("/crm/ws", &[]).unwrap();
     socket.send_binary(&call(1, "read"));
-    assert_eq!(socket.next(), Err(1003), "binary");
+    assert_eq!(socket.hear(), Err(1003), "binary");
     let mut socket = agent.ws("/crm/ws", &[]).unwrap();
     socket.send_raw(b"\x81\x02{}");
-    assert_eq!(socket.next(), Err(1002), "unmasked");
+    assert_eq!(socket.hear(), Err(1002), "unmasked");
     assert_eq!(stub.calls(), 2, "none of these reached the tool");
 }
 
@@ -309,7 +309,7 @@ async fn a_node_that_stops_says_so_and_a_quiet_stream_says_that_it_is_there() {
     assert!(first.starts_with(b": "), "a comment: {first:?}");
     assert_eq!(socket.ask(&request(1, "tools/list", json!({})))["id"], 1, "as alive as before");
     world.gateway().signal("TERM");
-    assert_eq!(socket.next(), Err(1001));
+    assert_eq!(socket.hear(), Err(1001));
     assert_eq!(stream.event().await, None, "the stream ends in order");
 }
 
@@ -336,13 +336,13 @@ async fn an_upstream_of_the_older_transport_is_found_and_used() {
         socket.send(&initialized());
         if transport == "auto" {
             socket.send(&call(1, "read"));
-            assert_eq!(socket.next().unwrap()["params"]["data"], "half way");
-            let failed = socket.next().unwrap();
+            assert_eq!(socket.hear().unwrap()["params"]["data"], "half way");
+            let failed = socket.hear().unwrap();
             assert!(failed["error"]["code"].is_i64(), "what broke behind both of them: {failed}");
         }
         socket.send(&call(2, "read"));
-        assert_eq!(socket.next().unwrap()["params"]["data"], "half way", "{transport}");
-        assert_eq!(socket.next().unwrap()["result"]["content"][0]["text"], "done", "{transport}");
+        assert_eq!(socket.hear().unwrap()["params"]["data"], "half way", "{transport}");
+        assert_eq!(socket.hear().unwrap()["result"]["content"][0]["text"], "done", "{transport}");
         assert_eq!(socket.ask(&call(3, "wipe"))["result"]["isError"], true, "governed as any other");
         assert_eq!(socket.ask(&request(4, "ping", json!({})))["result"], json!({}));
     }

@@ -90,7 +90,7 @@ impl Socket {
     }
 
     /// The next message, or the code with which the gateway closed.
-    pub fn next(&mut self) -> Result<Value, u16> {
+    pub fn hear(&mut self) -> Result<Value, u16> {
         loop {
             match self.inner.read() {
                 Ok(Message::Text(text)) => return Ok(serde_json::from_str(&text).expect("JSON")),
@@ -105,7 +105,7 @@ impl Socket {
     pub fn ask(&mut self, message: &Value) -> Value {
         self.send(message);
         loop {
-            let heard = self.next().expect("an answer");
+            let heard = self.hear().expect("an answer");
             if heard["id"] == message["id"] && heard.get("method").is_none() {
                 return heard;
             }
@@ -146,7 +146,7 @@ impl EventStream {
         agent.client.post(&format!("{}{}", agent.base, self.endpoint), &headers, message).await.status
     }
 
-    pub async fn next(&mut self) -> Value {
+    pub async fn hear(&mut self) -> Value {
         let (event, data) = self.event().await.expect("a message");
         assert_eq!(event, "message");
         serde_json::from_str(&data).expect("JSON")
@@ -155,7 +155,7 @@ impl EventStream {
     pub async fn ask(&mut self, message: &Value) -> Value {
         assert_eq!(self.send(message).await, 202);
         loop {
-            let heard = self.next().await;
+            let heard = self.hear().await;
             if heard["id"] == message["id"] && heard.get("method").is_none() {
                 return heard;
             }

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use gateway_core::gateway::{Gateway, Ports, Settings};
-use gateway_core::home::{Home, NoPeers};
+use gateway_core::home::Home;
 use gateway_core::matrix::Matrix;
 use gateway_core::ports::{ExecutionEngine, Peers, Seal, Upstream, Usage};
 use gateway_core::refusal::Manner;
 use gateway_core::{Chain, Namespace};
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
 use gateway_tools::adp;
-use gateway_upstream::{Engine, Member, ServerInfo};
+use gateway_upstream::{Engine, HttpPeers, Member, ServerInfo};
 use rand::RngCore;
 use uuid::Uuid;
 
@@ -113,7 +113,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     let engine = Arc::new(engine(config, &fixed, &configured)?);
 
     let seal: Arc<dyn Seal> = Arc::new(AeadSeal::new(&seal_key));
-    let peers: Arc<dyn Peers> = Arc::new(NoPeers);
+    let peers: Arc<dyn Peers> = Arc::new(HttpPeers::default());
     let home = home(config);
     let ports = Ports {
         directory: Arc::new(directory),

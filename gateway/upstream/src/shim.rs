@@ -100,13 +100,10 @@ impl Shim {
 
     async fn heard(self: &Arc<Self>, line: Bytes, tasks: &mut JoinSet<()>) {
         let own = Arc::clone(self);
-        let said = match message::parse(&line, DEFAULT_MAX_DEPTH) {
-            Ok(Body::One(said)) => said,
+        let Ok(Body::One(said)) = message::parse(&line, DEFAULT_MAX_DEPTH) else {
             // The gateway knows what is wrong with it.
-            _ => {
-                tasks.spawn(async move { own.pass(line, None).await });
-                return;
-            }
+            tasks.spawn(async move { own.pass(line, None).await });
+            return;
         };
         if let Message::Request(request) = &said {
             let (id, modern) = (request.id.clone(), is_modern(&said));

@@ -22,7 +22,7 @@ const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 /// Another node passes on what was asked there.
-const CARRIED: HeaderName = HeaderName::from_static("portreeve-carried");
+pub const CARRIED: HeaderName = HeaderName::from_static("portreeve-carried");
 
 pub enum Asked {
     Health,
@@ -213,9 +213,10 @@ fn credential(headers: &HeaderMap) -> Result<Credential, Unreadable> {
     }
 }
 
-/// The caller's trace context goes on to the upstream; nothing else of its headers does.
+/// The caller's trace context goes on to the upstream; nothing else of its headers does. What a peer wrote on a request that
+/// it carried here is for the gateway itself.
 fn carried(headers: &HeaderMap) -> Vec<(String, String)> {
-    [TRACEPARENT, TRACESTATE]
+    [TRACEPARENT, TRACESTATE, CARRIED]
         .into_iter()
         .filter_map(|name| Some((name.as_str().to_owned(), headers.get(&name)?.to_str().ok()?.to_owned())))
         .collect()

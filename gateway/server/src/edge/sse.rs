@@ -21,6 +21,7 @@ use uuid::Uuid;
 
 use super::conversation::{Conversation, Held};
 use super::door::{self, Door};
+use super::request::CARRIED;
 use super::stay::Stay;
 use super::{McpEdge, respond};
 
@@ -104,7 +105,7 @@ impl Conversations {
                 return gone();
             }
             let Posted { body, path, .. } = posted;
-            let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+            let headers = vec![(CARRIED.as_str().to_owned(), "post".to_owned())];
             let (credential, wire) = (door.credential, Wire::Messages);
             let request = Carried { method: "POST", path, body, headers, credential, wire };
             return self.peers.carry(&token.home, request).await.unwrap_or_else(|_| gone());
