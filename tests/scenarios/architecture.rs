@@ -40,7 +40,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
 const ONLOOKERS: [&str; 2] = ["portreeve-tests", "portreeve-bench"];
 
 /// A crate, or a family when it ends in `-`, and the only crates of ours that may name it.
-const OWNERS: [(&str, &[&str]); 9] = [
+const OWNERS: [(&str, &[&str]); 10] = [
     ("pingora", &["portreeve"]),
     ("pingora-", &["portreeve"]),
     ("hyper", &["gateway-upstream", "portreeve-tests", "portreeve-bench"]),
@@ -50,6 +50,7 @@ const OWNERS: [(&str, &[&str]); 9] = [
     ("sqlx-", &["gateway-store"]),
     ("axum", &["gateway-console", "portreeve"]),
     ("axum-", &["gateway-console", "portreeve"]),
+    ("tungstenite", &["portreeve", "portreeve-tests"]),
 ];
 
 /// Crates that do I/O, or run it.

@@ -14,8 +14,10 @@ pub mod http;
 pub mod process;
 pub mod store;
 pub mod stub;
+pub mod wires;
 pub mod world;
 
 pub use http::{Answer, Client};
 pub use stub::{Piece, Step, Stub};
+pub use wires::{EventStream, Socket};
 pub use world::{Agent, Kind, Node, World, WorldBuilder};

@@ -11,6 +11,7 @@ mod key;
 mod logging;
 mod manifest;
 mod output;
+mod stdio;
 mod suggest;
 mod tenant;
 
@@ -58,6 +59,8 @@ enum Verb {
     /// The chain of what was decided
     #[command(subcommand)]
     Audit(audit::AuditVerb),
+    /// A stdio MCP server in front of a running gateway, for clients that speak only stdio
+    Stdio(stdio::StdioArgs),
 }
 
 #[derive(Debug, Clone, Args)]
@@ -152,6 +155,7 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::Key(verb) => wait_for(key::run(verb)),
         Verb::Manifest(verb) => wait_for(manifest::run(verb)),
         Verb::Audit(verb) => wait_for(audit::run(verb)),
+        Verb::Stdio(args) => wait_for(stdio::run(args)),
     }
 }
 
@@ -221,6 +225,7 @@ mod tests {
             "audit verify --agent a --tenant t --json",
             "manifest list --tenant t --json",
             "manifest suggest notes --config f",
+            "stdio --url http://127.0.0.1:8080/mcp --key k",
         ] {
             let parsed = Cli::try_parse_from(std::iter::once("portreeve").chain(line.split(' ')));
             assert!(parsed.is_ok(), "{line}: {:?}", parsed.err().map(|error| error.to_string()));

@@ -7,19 +7,20 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use gateway_core::gateway::{Gateway, Ports, Settings};
-use gateway_core::home::{Home, NoPeers};
+use gateway_core::home::Home;
 use gateway_core::matrix::Matrix;
-use gateway_core::ports::{ExecutionEngine, Upstream};
+use gateway_core::ports::{ExecutionEngine, Peers, Seal, Upstream, Usage};
 use gateway_core::refusal::Manner;
 use gateway_core::{Chain, Namespace};
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
 use gateway_tools::adp;
-use gateway_upstream::{Engine, Member, ServerInfo};
+use gateway_upstream::{Engine, HttpPeers, Member, ServerInfo};
 use rand::RngCore;
 use uuid::Uuid;
 
 use crate::clock::SystemClock;
 use crate::config::{AuditWait, Config, OnDenied, Problem};
+use crate::edge::sse::Conversations;
 use crate::limits::RateLimits;
 use crate::policy_files::{LoadedPolicies, load_policies};
 use crate::seal::AeadSeal;
@@ -72,6 +73,9 @@ pub struct Node {
     /// Built-in and given upstreams, which a changed configuration does not touch.
     fixed: Vec<Member>,
     configured: Mutex<Configured>,
+    seal: Arc<dyn Seal>,
+    peers: Arc<dyn Peers>,
+    home: Home,
 }
 
 pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeError> {
@@ -108,16 +112,19 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     let configured = Configured::default().changed_to(config)?;
     let engine = Arc::new(engine(config, &fixed, &configured)?);
 
+    let seal: Arc<dyn Seal> = Arc::new(AeadSeal::new(&seal_key));
+    let peers: Arc<dyn Peers> = Arc::new(HttpPeers::default());
+    let home = home(config);
     let ports = Ports {
         directory: Arc::new(directory),
         usage: Arc::clone(&limits) as _,
         audit: Arc::clone(&writer) as _,
         registry: store.registry(),
         clock,
-        seal: Arc::new(AeadSeal::new(&seal_key)),
-        peers: Arc::new(NoPeers),
+        seal: Arc::clone(&seal),
+        peers: Arc::clone(&peers),
         once: store.once(),
-        home: home(config),
+        home: home.clone(),
     };
     let gateway = Arc::new(Gateway::new(chain(policies), Arc::clone(&engine) as _, ports, settings(config)));
     Ok(Node {
@@ -129,6 +136,9 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         matrix,
         fixed,
         configured: Mutex::new(configured),
+        seal,
+        peers,
+        home,
     })
 }
 
@@ -169,6 +179,16 @@ fn home(config: &Config) -> Home {
 }
 
 impl Node {
+    /// How much each caller may keep open.
+    pub fn usage(&self) -> Arc<dyn Usage> {
+        Arc::clone(&self.limits) as _
+    }
+
+    /// The streams of the HTTP+SSE transport, none of them open yet.
+    pub fn conversations(&self) -> Conversations {
+        Conversations::new(Arc::clone(&self.seal), Arc::clone(&self.peers), self.home.clone())
+    }
+
     pub async fn ready(&self) -> Result<(), String> {
         self.store.ping().await.map_err(|_| "the store does not answer".to_owned())
     }

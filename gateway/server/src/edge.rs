@@ -5,9 +5,15 @@
 
 pub mod admission;
 pub mod console;
+pub mod conversation;
+pub mod door;
 pub mod drain;
 pub mod request;
 pub mod respond;
+pub mod sse;
+pub mod stay;
+pub mod websocket;
+pub mod well_known;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -19,15 +25,23 @@ use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 use gateway_core::Gateway;
 use gateway_core::gateway::{Inbound, Verb};
-use gateway_core::refusal::{Answer, AnswerBody};
+use gateway_core::identity::Principal;
+use gateway_core::names::TraceId;
+use gateway_core::ports::{StreamSlot, Usage};
+use gateway_core::refusal::{self, Answer, AnswerBody};
 use pingora_core::apps::{HttpPersistentSettings, HttpServerApp, HttpServerOptions, ReusedHttpStream};
 use pingora_core::protocols::http::ServerSession;
 use pingora_core::server::ShutdownWatch;
 use tokio::time::timeout;
+use uuid::Uuid;
 
 use admission::Admission;
+use door::Door;
 use drain::Drain;
 use request::{Asked, Unreadable};
+use sse::Conversations;
+use stay::Stay;
+use well_known::Resource;
 
 /// How long a call may go on after its client has left.
 const ABANDONED_TIME: Duration = Duration::from_secs(300);
@@ -51,6 +65,9 @@ pub struct McpEdge {
     pub gateway: Arc<Gateway>,
     pub limits: EdgeLimits,
     pub admission: Admission,
+    pub resource: Resource,
+    pub usage: Arc<dyn Usage>,
+    pub conversations: Conversations,
     pub drain: Arc<Drain>,
     pub readiness: Readiness,
     pub options: HttpServerOptions,
@@ -103,7 +120,7 @@ impl HttpServerApp for McpEdge {
 impl McpEdge {
     /// False when the connection cannot be used again.
     async fn serve(self: &Arc<Self>, session: &mut ServerSession) -> bool {
-        let asked = match request::read(session, &self.limits, &self.admission).await {
+        let asked = match request::read(session, self).await {
             Ok(asked) => asked,
             Err(Unreadable::Gone) => return false,
             Err(Unreadable::Refused { status, message }) => {
@@ -116,7 +133,17 @@ impl McpEdge {
         match asked {
             Asked::Health => respond::json(session, 200, Bytes::from_static(b"{\"status\":\"ok\"}")).await,
             Asked::Ready => self.ready(session).await,
+            Asked::Metadata(document) => respond::json(session, 200, document.to_string().into()).await,
             Asked::Mcp { inbound, modern } => self.exchange(session, *inbound, modern).await,
+            Asked::Events(door) => sse::serve(self, session, *door).await,
+            Asked::Posted(posted) => {
+                let (door, posted) = *posted;
+                sse::post(self, session, door, posted).await
+            }
+            Asked::Socket(opening) => {
+                let (door, upgrade) = *opening;
+                websocket::serve(self, session, door, &upgrade).await
+            }
         }
     }
 
@@ -129,17 +156,21 @@ impl McpEdge {
         respond::json(session, status, body.to_string().into()).await
     }
 
+    /// Who opens a stream before anything is asked on it, and room for that stream.
+    async fn admit(&self, door: &Door) -> Result<(Arc<Principal>, StreamSlot), Answer> {
+        let principal = self.gateway.admit_door(&door.credential, door.metadata_url.as_deref()).await?;
+        match self.usage.open_stream(&principal) {
+            Ok(slot) => Ok((principal, slot)),
+            Err(limited) => Err(refusal::limited(&TraceId::from_uuid(Uuid::now_v7()), &limited, None)),
+        }
+    }
+
     async fn exchange(self: &Arc<Self>, session: &mut ServerSession, inbound: Inbound, modern: bool) -> bool {
         let gateway = Arc::clone(&self.gateway);
-        let listening = matches!(inbound.verb, Verb::Get);
-        let work = async move {
-            let handled = AssertUnwindSafe(gateway.handle(inbound)).catch_unwind().await;
-            handled.unwrap_or_else(|_| {
-                tracing::error!("handling a request panicked");
-                internal_error()
-            })
-        };
-        let mut work = Box::pin(work);
+        let listens = inbound.headers.method.as_deref() == Some("subscriptions/listen");
+        let listening = matches!(inbound.verb, Verb::Get) || (modern && listens);
+        let stay = listening.then(|| Stay::new(&self.drain, &self.gateway, &inbound.credential));
+        let mut work = Box::pin(async move { handled(&gateway, inbound).await });
         let answer = tokio::select! {
             biased;
             answer = &mut work => answer,
@@ -149,7 +180,7 @@ impl McpEdge {
                 return false;
             }
         };
-        match respond::answer(session, answer, listening.then_some(&self.drain)).await {
+        match respond::answer(session, answer, stay.as_ref()).await {
             respond::Written::Whole => true,
             respond::Written::Broken => false,
             respond::Written::Left(rest) => {
@@ -179,6 +210,15 @@ impl McpEdge {
             }
         });
     }
+}
+
+/// The gateway's answer, even if it loses its head over the question.
+async fn handled(gateway: &Gateway, inbound: Inbound) -> Answer {
+    let handled = AssertUnwindSafe(gateway.handle(inbound)).catch_unwind().await;
+    handled.unwrap_or_else(|_| {
+        tracing::error!("handling a request panicked");
+        internal_error()
+    })
 }
 
 fn internal_error() -> Answer {

@@ -20,6 +20,7 @@ use crate::config::{Config, Tls};
 use crate::edge::admission::Admission;
 use crate::edge::console::ConsoleEdge;
 use crate::edge::drain::Drain;
+use crate::edge::well_known::Resource;
 use crate::edge::{EdgeLimits, McpEdge};
 use crate::{tls, watch};
 
@@ -114,6 +115,13 @@ fn mcp_service(config: &Config, node: &Arc<Node>, drain: &Arc<Drain>) -> Result<
             idle_time: limits.idle_time,
         },
         admission: admission(config, config.listen.mcp),
+        resource: Resource::new(
+            config.listen.public_url.clone(),
+            config.listen.tls.is_some(),
+            config.identity.oidc.iter().map(|oidc| oidc.issuer.clone()).collect(),
+        ),
+        usage: node.usage(),
+        conversations: node.conversations(),
         drain: Arc::clone(drain),
         readiness: Arc::new(move || {
             let node = Arc::clone(&asked);

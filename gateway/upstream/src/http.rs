@@ -4,6 +4,7 @@
 //! the client's request is even known here. A request that may have reached the upstream is never sent twice.
 
 mod answer;
+pub(crate) mod carrier;
 mod client;
 mod lines;
 mod request;

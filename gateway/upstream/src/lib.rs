@@ -1,17 +1,22 @@
 //! The adapters of core's `Upstream` port, and the engine that knows which of them stands behind a route.
 //!
-//! `http` and `stdio` reach one MCP server each, `aggregate` shows many as one, `probe` asks one what it offers, `stack` puts the
-//! common layers around each: `bridge` from era to era, `guard` for deadlines. Nothing is decided here: an adapter takes a
-//! `Permit`, and whoever holds one has been judged.
+//! `http`, `sse_upstream` and `stdio` reach one MCP server each, `auto_http` finds out which of the first two it is,
+//! `aggregate` shows many as one, `probe` asks one what it offers, `stack` puts the common layers around each (`bridge` from era to era,
+//! `catalogue` for lists, `guard` for deadlines), and `shim` is the other way round: a gateway as a stdio server. Nothing is
+//! decided here: an adapter takes a `Permit`, and whoever holds one has been judged.
 
 pub mod aggregate;
 mod ask;
+pub mod auto_http;
 pub mod bridge;
 pub mod catalogue;
 pub mod engine;
 pub mod guard;
 pub mod http;
+pub mod peers;
 pub mod probe;
+pub mod shim;
+pub mod sse_upstream;
 pub mod stack;
 pub mod stdio;
 
@@ -19,9 +24,12 @@ pub mod stdio;
 mod testing;
 
 pub use aggregate::{Aggregate, Member, Naming, ServerInfo, resolve_name};
+pub use auto_http::AutoHttp;
 pub use catalogue::Catalogue;
 pub use engine::{Engine, EngineError};
 pub use http::{HttpUpstream, HttpUpstreamConfig, HttpUpstreamError};
+pub use peers::HttpPeers;
 pub use probe::list_tools;
+pub use sse_upstream::SseUpstream;
 pub use stack::{CacheRule, Layers, Protocol, stack};
 pub use stdio::{Sharing, StdioConfig, StdioUpstream};

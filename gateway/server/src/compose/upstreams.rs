@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use gateway_core::Namespace;
 use gateway_core::ports::Upstream;
-use gateway_upstream::{HttpUpstream, HttpUpstreamConfig, Layers, Member, Sharing, StdioConfig, StdioUpstream, stack};
+use gateway_upstream::{
+    AutoHttp, HttpUpstream, HttpUpstreamConfig, HttpUpstreamError, Layers, Member, Sharing, SseUpstream, StdioConfig,
+    StdioUpstream, stack,
+};
 
 use super::ComposeError;
 use crate::clock::SystemClock;
@@ -101,19 +104,15 @@ pub fn transport_for(
     }
     match &config.transport {
         Transport::Http { url, headers, kind } => {
-            if *kind == HttpKind::Sse {
-                let what = "the HTTP+SSE transport toward upstreams is not spoken yet".to_owned();
-                return Err(ComposeError::Upstream(namespace.clone(), what));
-            }
             let headers = headers.iter().map(|(name, value)| (name.clone(), value.reveal().to_owned())).collect();
-            let adapter = HttpUpstream::new(&HttpUpstreamConfig {
+            let told = HttpUpstreamConfig {
                 headers,
                 unclassified_observe: config.observe_unclassified,
                 request_timeout: config.timeout,
                 max_depth: whole.limits.depth,
                 ..HttpUpstreamConfig::new(namespace.clone(), url.clone())
-            });
-            Ok(Arc::new(adapter.map_err(|error| ComposeError::Upstream(namespace.clone(), error.to_string()))?))
+            };
+            http_adapter(*kind, &told).map_err(|error| ComposeError::Upstream(namespace.clone(), error.to_string()))
         }
         Transport::Stdio { command, args, env, cwd, sharing } => {
             let env = env.iter().map(|(name, value)| (name.clone(), value.reveal().to_owned())).collect();
@@ -131,6 +130,14 @@ pub fn transport_for(
             })))
         }
     }
+}
+
+fn http_adapter(kind: HttpKind, told: &HttpUpstreamConfig) -> Result<Arc<dyn Upstream>, HttpUpstreamError> {
+    Ok(match kind {
+        HttpKind::Auto => Arc::new(AutoHttp::new(told)?),
+        HttpKind::StreamableHttp => Arc::new(HttpUpstream::new(told)?),
+        HttpKind::Sse => Arc::new(SseUpstream::new(told)?),
+    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! One HTTP request, read within its bounds and turned into what the gateway understands.
 
 use bytes::{Bytes, BytesMut};
-use gateway_core::exchange::Route;
 use gateway_core::gateway::{Inbound, Verb, Wire};
 use gateway_core::identity::Credential;
 use gateway_core::lists::ListFilter;
@@ -12,21 +11,34 @@ use http::{HeaderMap, Method, header};
 use pingora_core::protocols::http::ServerSession;
 use tokio::time::timeout;
 
-use super::EdgeLimits;
 use super::admission::Admission;
+use super::door::{self, Door, Speaks};
+use super::sse::Posted;
+use super::websocket::Upgrade;
+use super::well_known::{self, Resource};
+use super::{EdgeLimits, McpEdge};
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+/// Another node passes on what was asked there.
+pub const CARRIED: HeaderName = HeaderName::from_static("portreeve-carried");
 
 pub enum Asked {
     Health,
     Ready,
+    /// What an OAuth client must know of this resource.
+    Metadata(serde_json::Value),
     Mcp {
         inbound: Box<Inbound>,
         /// The stateless era by its header: a disconnect means cancel.
         modern: bool,
     },
+    /// The stream of the HTTP+SSE transport.
+    Events(Box<Door>),
+    /// A message beside such a stream.
+    Posted(Box<(Door, Posted)>),
+    Socket(Box<(Door, Upgrade)>),
 }
 
 pub enum Unreadable {
@@ -42,11 +54,8 @@ fn refused(status: u16, message: &'static str) -> Unreadable {
     Unreadable::Refused { status, message }
 }
 
-pub async fn read(
-    session: &mut ServerSession,
-    limits: &EdgeLimits,
-    admission: &Admission,
-) -> Result<Asked, Unreadable> {
+pub async fn read(session: &mut ServerSession, edge: &McpEdge) -> Result<Asked, Unreadable> {
+    let limits = &edge.limits;
     let request = session.req_header();
     let headers = &request.headers;
     let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
@@ -56,45 +65,87 @@ pub async fn read(
     // HTTP/2 has the authority in the request line instead of a Host header.
     let authority = request.uri.authority().map(http::uri::Authority::as_str);
     let host = text(headers, header::HOST).or(authority);
+    admitted(&edge.admission, headers, host)?;
+    let (path, method) = (request.uri.path(), request.method.clone());
+    match path {
+        "/health" if method == Method::GET => return Ok(Asked::Health),
+        "/ready" if method == Method::GET => return Ok(Asked::Ready),
+        _ => {}
+    }
+    if let Some(below) = path.strip_prefix(well_known::PATH).filter(|_| method == Method::GET) {
+        return metadata(&edge.resource, host, below);
+    }
+    let nothing = "there is nothing here; MCP is at /mcp and /{namespace}/mcp";
+    let (route, speaks) = door::find(path).ok_or_else(|| refused(404, nothing))?;
+    let credential = credential(headers)?;
+    let metadata_url = edge.resource.metadata_url(host, &route);
+    let door =
+        Door { route, credential, carried: carried(headers), metadata_url, filter: filter(request.uri.query())? };
+    match speaks {
+        Speaks::Http => {}
+        Speaks::Socket => {
+            let upgrade = Upgrade::of(&method, headers, !session.is_http2());
+            let upgrade = upgrade.map_err(|(status, message)| refused(status, message))?;
+            return Ok(Asked::Socket(Box::new((door, upgrade))));
+        }
+        Speaks::Events => return events(session, limits, &method, door).await,
+    }
+    let mcp = McpHeaders::collect(headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())));
+    let modern = mcp.protocol_version.as_deref().and_then(|said| said.parse().ok()).is_some_and(Revision::is_modern);
+    let verb = match method {
+        Method::POST => Verb::Post(message(session, limits).await?),
+        Method::GET => Verb::Get,
+        Method::DELETE => Verb::Delete,
+        _ => return Err(refused(405, "use POST, GET or DELETE")),
+    };
+    Ok(Asked::Mcp { inbound: Box::new(door.inbound(verb, mcp, Wire::Http)), modern })
+}
+
+fn admitted(admission: &Admission, headers: &HeaderMap, host: Option<&str>) -> Result<(), Unreadable> {
     if !admission.host_allowed(host) {
         return Err(refused(403, "this Host is not served here; add it to `listen.hosts` if it should be"));
     }
     if !admission.origin_allowed(text(headers, header::ORIGIN), host) {
         return Err(refused(403, "this Origin is not allowed; add it to `listen.origins` if it should be"));
     }
-    let (path, method) = (request.uri.path(), request.method.clone());
-    let route = match path {
-        "/health" if method == Method::GET => return Ok(Asked::Health),
-        "/ready" if method == Method::GET => return Ok(Asked::Ready),
-        "/mcp" => Route::All,
-        _ => {
-            let space = path.strip_prefix('/').and_then(|rest| rest.strip_suffix("/mcp"));
-            let namespace = space.and_then(|space| space.parse().ok());
-            Route::One(
-                namespace.ok_or_else(|| refused(404, "there is nothing here; MCP is at /mcp and /{namespace}/mcp"))?,
-            )
-        }
-    };
-    let mcp = McpHeaders::collect(headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())));
-    let modern = mcp.protocol_version.as_deref().and_then(|said| said.parse().ok()).is_some_and(Revision::is_modern);
-    let filter = filter(request.uri.query())?;
-    let credential = credential(headers)?;
-    let carried = carried(headers);
-    let verb = match method {
+    Ok(())
+}
+
+fn metadata(resource: &Resource, host: Option<&str>, below: &str) -> Result<Asked, Unreadable> {
+    let document = resource.document(host, below);
+    document.map(Asked::Metadata).ok_or_else(|| refused(404, "no authorization server issues tokens for this"))
+}
+
+/// GET opens the stream, POST brings a message to the one that its token names.
+async fn events(
+    session: &mut ServerSession,
+    limits: &EdgeLimits,
+    method: &Method,
+    door: Door,
+) -> Result<Asked, Unreadable> {
+    match *method {
+        Method::GET => Ok(Asked::Events(Box::new(door))),
         Method::POST => {
-            if !is_json(headers) {
-                return Err(refused(415, "the body must be application/json"));
-            }
-            let expects = text(headers, header::EXPECT).is_some_and(|said| said.eq_ignore_ascii_case("100-continue"));
-            Verb::Post(body(session, limits, expects).await?)
+            let request = session.req_header();
+            let path = request.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
+            let pairs = request.uri.query().unwrap_or_default().split('&');
+            let token = pairs.filter_map(|pair| pair.strip_prefix("session=")).next();
+            let token = token.ok_or_else(|| refused(400, "open a stream with GET first; it says where to POST"))?;
+            let (token, carried) = (token.to_owned(), request.headers.contains_key(&CARRIED));
+            let body = message(session, limits).await?;
+            Ok(Asked::Posted(Box::new((door, Posted { token, body, path, carried }))))
         }
-        Method::GET => Verb::Get,
-        Method::DELETE => Verb::Delete,
-        _ => return Err(refused(405, "use POST, GET or DELETE")),
-    };
-    let inbound =
-        Inbound { route, verb, headers: mcp, carried, credential, wire: Wire::Http, metadata_url: None, filter };
-    Ok(Asked::Mcp { inbound: Box::new(inbound), modern })
+        _ => Err(refused(405, "use GET for the stream, POST for messages")),
+    }
+}
+
+async fn message(session: &mut ServerSession, limits: &EdgeLimits) -> Result<Bytes, Unreadable> {
+    let headers = &session.req_header().headers;
+    if !is_json(headers) {
+        return Err(refused(415, "the body must be application/json"));
+    }
+    let expects = text(headers, header::EXPECT).is_some_and(|said| said.eq_ignore_ascii_case("100-continue"));
+    body(session, limits, expects).await
 }
 
 async fn body(session: &mut ServerSession, limits: &EdgeLimits, expects: bool) -> Result<Bytes, Unreadable> {
@@ -181,9 +232,10 @@ fn credential(headers: &HeaderMap) -> Result<Credential, Unreadable> {
     }
 }
 
-/// The caller's trace context goes on to the upstream; nothing else of its headers does.
+/// The caller's trace context goes on to the upstream; nothing else of its headers does. What a peer wrote on a request that
+/// it carried here is for the gateway itself.
 fn carried(headers: &HeaderMap) -> Vec<(String, String)> {
-    [TRACEPARENT, TRACESTATE]
+    [TRACEPARENT, TRACESTATE, CARRIED]
         .into_iter()
         .filter_map(|name| Some((name.as_str().to_owned(), headers.get(&name)?.to_str().ok()?.to_owned())))
         .collect()

@@ -1,6 +1,6 @@
 //! Answers on the wire: a message in one write, a stream as its events come, several at once when several are ready.
 
-use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures::stream::BoxStream;
@@ -11,11 +11,14 @@ use http::header;
 use pingora_core::protocols::http::{HttpTask, ServerSession};
 use pingora_http::ResponseHeader;
 
-use super::drain::Drain;
+use super::stay::Stay;
 
 /// Events written together when they are ready together: fewer system calls, no added wait.
 const EVENTS_AT_ONCE: usize = 64;
 const BYTES_AT_ONCE: usize = 64 * 1024;
+
+/// A quiet stream says that it is still there, before a proxy on the way takes it for dead.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 pub enum Written {
     Whole,
@@ -24,12 +27,13 @@ pub enum Written {
     Left(BoxStream<'static, sse::Frame>),
 }
 
-pub async fn answer(session: &mut ServerSession, answer: Answer, ends_with: Option<&Arc<Drain>>) -> Written {
+/// `stay` is for streams that only listen; one that answers a call is finished whatever happens around it.
+pub async fn answer(session: &mut ServerSession, answer: Answer, stay: Option<&Stay>) -> Written {
     let Answer { status, headers, body } = answer;
     let written = match body {
         AnswerBody::Empty => whole(session, status, &headers, None).await,
         AnswerBody::Json(json) => whole(session, status, &headers, Some(json)).await,
-        AnswerBody::Events(events) => return stream(session, status, &headers, events, ends_with).await,
+        AnswerBody::Events(events) => return stream(session, status, &headers, events, stay).await,
     };
     if written { Written::Whole } else { Written::Broken }
 }
@@ -79,10 +83,11 @@ async fn whole(
     session.response_duplex_vec(tasks).await.is_ok()
 }
 
-/// A stream that only listens ends when the node drains; one that answers a call is finished first.
-async fn begun(drain: Option<&Arc<Drain>>) {
-    match drain {
-        Some(drain) => drain.begun().await,
+async fn over(stay: Option<&Stay>) {
+    match stay {
+        Some(stay) => {
+            stay.over().await;
+        }
         None => std::future::pending().await,
     }
 }
@@ -92,7 +97,7 @@ async fn stream(
     status: u16,
     headers: &[(&'static str, String)],
     mut events: BoxStream<'static, sse::Frame>,
-    ends_with: Option<&Arc<Drain>>,
+    stay: Option<&Stay>,
 ) -> Written {
     let Some(mut head) = head(status, headers) else {
         return Written::Broken;
@@ -112,12 +117,14 @@ async fn stream(
         return Written::Left(events);
     }
     let mut buffer = BytesMut::new();
+    let mut over = std::pin::pin!(over(stay));
     loop {
         let next = tokio::select! {
             biased;
             frame = events.next() => frame,
             _ = session.read_body_or_idle(true) => return Written::Left(events),
-            () = begun(ends_with) => None,
+            () = &mut over => None,
+            () = tokio::time::sleep(KEEP_ALIVE) => Some(sse::Frame::Comment(Bytes::from_static(b" still here"))),
         };
         let Some(frame) = next else {
             return match session.response_duplex_vec(vec![HttpTask::Done]).await {
@@ -126,7 +133,7 @@ async fn stream(
             };
         };
         frame.encode(&mut buffer);
-        let mut over = false;
+        let mut ended = false;
         for _ in 1..EVENTS_AT_ONCE {
             if buffer.len() >= BYTES_AT_ONCE {
                 break;
@@ -134,17 +141,17 @@ async fn stream(
             match events.next().now_or_never() {
                 Some(Some(frame)) => frame.encode(&mut buffer),
                 Some(None) => {
-                    over = true;
+                    ended = true;
                     break;
                 }
                 None => break,
             }
         }
-        let tasks = vec![HttpTask::Body(Some(buffer.split().freeze()), over)];
+        let tasks = vec![HttpTask::Body(Some(buffer.split().freeze()), ended)];
         if session.response_duplex_vec(tasks).await.is_err() {
             return Written::Left(events);
         }
-        if over {
+        if ended {
             return Written::Whole;
         }
     }

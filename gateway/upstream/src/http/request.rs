@@ -4,6 +4,7 @@ use bytes::Bytes;
 use gateway_core::{Ask, Exchange};
 use gateway_protocol::{Message, Revision, headers};
 use http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
+use http::uri::PathAndQuery;
 use http::{Method, Request, Uri};
 use http_body_util::Full;
 
@@ -33,7 +34,7 @@ const RESERVED: [&str; 10] = [
     "upgrade",
 ];
 
-pub(super) struct Outgoing {
+pub(crate) struct Outgoing {
     url: Uri,
     /// As the request line has it: on a plain connection of our own, without scheme and host.
     target: Uri,
@@ -64,8 +65,34 @@ impl Outgoing {
         Ok(Self { host: (!tls).then_some(host), url: parsed, target, fixed })
     }
 
-    pub(super) fn url(&self) -> &Uri {
+    pub(crate) fn url(&self) -> &Uri {
         &self.url
+    }
+
+    /// With nothing of MCP in it. `target` is another path at the same address.
+    pub(crate) fn bare(&self, method: Method, target: Option<&PathAndQuery>) -> Request<Full<Bytes>> {
+        let mut request = Request::new(Full::default());
+        for (name, value) in &self.fixed {
+            request.headers_mut().append(name.clone(), value.clone());
+        }
+        if let Some(host) = &self.host {
+            request.headers_mut().insert(HOST, host.clone());
+        }
+        *request.method_mut() = method;
+        *request.uri_mut() = match target {
+            Some(target) => self.at(target).unwrap_or_else(|| self.target.clone()),
+            None => self.target.clone(),
+        };
+        request
+    }
+
+    fn at(&self, target: &PathAndQuery) -> Option<Uri> {
+        if self.host.is_some() {
+            return Some(target.clone().into());
+        }
+        let mut parts = self.url.clone().into_parts();
+        parts.path_and_query = Some(target.clone());
+        Uri::from_parts(parts).ok()
     }
 
     pub(super) fn request(&self, exchange: &Exchange) -> Request<Full<Bytes>> {

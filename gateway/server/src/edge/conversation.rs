@@ -1,0 +1,350 @@
+//! One client on a wire that carries messages both ways: a WebSocket, or the HTTP+SSE transport.
+//!
+//! Each message goes through the gateway as a request of its own, judged and recorded like any other; the wire only knows
+//! how to bring bytes in and out. What HTTP says in headers (the session, the negotiated revision) is remembered here.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::StreamExt;
+use gateway_core::Gateway;
+use gateway_core::gateway::{Inbound, Verb, Wire};
+use gateway_core::refusal::{Answer, AnswerBody};
+use gateway_protocol::headers::{self, McpHeaders};
+use gateway_protocol::json::DEFAULT_MAX_DEPTH;
+use gateway_protocol::{Body, Id, Message, Revision, RpcError, code, message, sse};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
+
+use super::door::Door;
+use super::drain::Drain;
+use super::{ABANDONED_TIME, handled};
+
+/// Requests of one conversation under way at once.
+const AT_ONCE: usize = 64;
+/// Messages that may wait to be taken up.
+const WAITING: usize = 64;
+/// How long a notification or an answer holds up what comes after it. Their order matters (`initialized` comes before the
+/// first call), but an upstream that is slow to take one may not stop the rest.
+const IN_ORDER: Duration = Duration::from_secs(2);
+/// Between two tries of a stream of news that ended.
+const REOPEN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+
+/// Too much is waiting already.
+#[derive(Debug)]
+pub struct Full;
+
+/// The wire's hold on its conversation: letting go ends it, however the wire came to its end.
+pub struct Held(pub Arc<Conversation>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+pub struct Conversation {
+    gateway: Arc<Gateway>,
+    door: Door,
+    inbox: mpsc::Sender<Bytes>,
+    out: mpsc::Sender<Bytes>,
+    tasks: TaskTracker,
+    drain: Arc<Drain>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    session: Option<String>,
+    revision: Option<Revision>,
+    running: HashMap<Id, Running>,
+    /// Takes up what comes, and the stream of news.
+    helpers: Vec<AbortHandle>,
+    listening: bool,
+}
+
+struct Running {
+    task: AbortHandle,
+    /// Of the stateless era: to cancel it is to drop it.
+    modern: bool,
+}
+
+impl Conversation {
+    /// What is said to the client comes out of `out`'s other end, a message at a time.
+    pub fn new(gateway: &Arc<Gateway>, door: Door, out: mpsc::Sender<Bytes>, drain: &Arc<Drain>) -> Arc<Self> {
+        let (inbox, mut arriving) = mpsc::channel(WAITING);
+        let conversation = Arc::new(Self {
+            gateway: Arc::clone(gateway),
+            door,
+            inbox,
+            out,
+            tasks: TaskTracker::new(),
+            drain: Arc::clone(drain),
+            state: Mutex::default(),
+        });
+        let own = Arc::clone(&conversation);
+        let reader = tokio::spawn(async move {
+            while let Some(body) = arriving.recv().await {
+                own.heard(body).await;
+            }
+        });
+        conversation.lock().helpers.push(reader.abort_handle());
+        conversation
+    }
+
+    /// One message from the client.
+    pub fn take(&self, body: Bytes) -> Result<(), Full> {
+        self.inbox.try_send(body).map_err(|_| Full)
+    }
+
+    /// The client is gone. What the stateless era began is dropped, which cancels it; a call of the session eras goes on,
+    /// but not for ever, and then its session is ended.
+    fn end(self: &Arc<Self>) {
+        let legacy = {
+            let mut state = self.lock();
+            for helper in state.helpers.drain(..) {
+                helper.abort();
+            }
+            state.running.retain(|_, running| {
+                if running.modern {
+                    running.task.abort();
+                }
+                !running.modern
+            });
+            state.session.is_some() || !state.running.is_empty()
+        };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
+        if !legacy {
+            return;
+        }
+        let (own, busy) = (Arc::clone(self), self.drain.enter());
+        runtime.spawn(async move {
+            let _busy = busy;
+            own.tasks.close();
+            if timeout(ABANDONED_TIME, own.tasks.wait()).await.is_err() {
+                tracing::warn!("calls whose client had left did not end and were cut off");
+                own.lock().running.drain().for_each(|(_, running)| running.task.abort());
+            }
+            if let Some(inbound) = own.in_session(Verb::Delete) {
+                handled(&own.gateway, inbound).await;
+            }
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn heard(self: &Arc<Self>, body: Bytes) {
+        // Read here only to keep order and to know what can be cancelled; the gateway reads it again and judges.
+        let read = message::parse(&body, DEFAULT_MAX_DEPTH).ok();
+        match read {
+            Some(Body::One(Message::Request(request))) => {
+                let modern = is_modern(&Message::Request(request.clone()));
+                self.begin(request.id, request.method == "initialize", modern, body).await;
+            }
+            Some(Body::One(said)) => {
+                if self.cancels(&said) {
+                    return;
+                }
+                let initialized = said.method() == Some("notifications/initialized");
+                let inbound = self.inbound(body, is_modern(&said));
+                let own = Arc::clone(self);
+                let told = self.tasks.spawn(async move { own.speak(inbound, None, false).await });
+                // It goes on by itself if it takes longer.
+                let _ = timeout(IN_ORDER, told).await;
+                if initialized {
+                    self.listen();
+                }
+            }
+            // A batch, or nothing that can be read: the gateway knows what to say.
+            _ => {
+                let inbound = self.inbound(body, false);
+                let own = Arc::clone(self);
+                self.tasks.spawn(async move { own.speak(inbound, None, false).await });
+            }
+        }
+    }
+
+    async fn begin(self: &Arc<Self>, id: Id, opens: bool, modern: bool, body: Bytes) {
+        let inbound = self.inbound(body, modern);
+        let refused = {
+            let mut state = self.lock();
+            if state.running.contains_key(&id) {
+                Some(RpcError::new(code::INVALID_REQUEST, "another request with this id is under way"))
+            } else if state.running.len() >= AT_ONCE {
+                let text = format!("{AT_ONCE} requests of this conversation are under way already");
+                Some(RpcError::new(code::LIMITED, text))
+            } else {
+                let (own, answered) = (Arc::clone(self), id.clone());
+                // Registered under the same lock, so that even one that ends at once finds itself here and leaves.
+                let task = self.tasks.spawn(async move {
+                    own.speak(inbound, Some(&answered), opens).await;
+                    own.lock().running.remove(&answered);
+                });
+                state.running.insert(id.clone(), Running { task: task.abort_handle(), modern });
+                None
+            }
+        };
+        if let Some(error) = refused {
+            let _ = self.out.send(Message::error(Some(id), error).to_vec().into()).await;
+        }
+    }
+
+    /// True when a request of the stateless era was cancelled: there is nobody else who would have to hear of it.
+    fn cancels(&self, said: &Message) -> bool {
+        if said.method() != Some("notifications/cancelled") {
+            return false;
+        }
+        let id = said.params().and_then(|params| Id::try_from(params.get("requestId")?.clone()).ok());
+        let mut state = self.lock();
+        match id {
+            Some(id) if state.running.get(&id).is_some_and(|running| running.modern) => {
+                if let Some(running) = state.running.remove(&id) {
+                    running.task.abort();
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn inbound(&self, body: Bytes, modern: bool) -> Inbound {
+        let verb = Verb::Post(body);
+        if modern {
+            return self.door.inbound(verb, McpHeaders::default(), Wire::Messages);
+        }
+        let headers = self.session_headers();
+        // Once a revision is negotiated, it is what the header would have said on HTTP.
+        let wire = if headers.protocol_version.is_some() { Wire::Http } else { Wire::Messages };
+        self.door.inbound(verb, headers, wire)
+    }
+
+    fn session_headers(&self) -> McpHeaders {
+        let state = self.lock();
+        let protocol_version = state.revision.map(|revision| revision.as_str().to_owned());
+        McpHeaders { protocol_version, session_id: state.session.clone(), ..McpHeaders::default() }
+    }
+
+    fn in_session(&self, verb: Verb) -> Option<Inbound> {
+        let headers = self.session_headers();
+        headers.session_id.is_some().then(|| self.door.inbound(verb, headers, Wire::Http))
+    }
+
+    /// Asks the gateway and passes on all it answers. `id` is the request that must not stay without an answer.
+    async fn speak(&self, inbound: Inbound, id: Option<&Id>, opens: bool) {
+        let Answer { status, headers, body } = handled(&self.gateway, inbound).await;
+        let session = headers.into_iter().find(|(name, _)| name.eq_ignore_ascii_case(headers::SESSION_ID));
+        let mut session = session.map(|(_, value)| value);
+        match body {
+            AnswerBody::Empty => {
+                if let Some(id) = id {
+                    let error = RpcError::new(code::INTERNAL, format!("the answer was empty (status {status})"));
+                    self.say(Message::error(Some(id.clone()), error).to_vec().into()).await;
+                }
+            }
+            AnswerBody::Json(json) => {
+                if opens {
+                    self.opened(&json, &mut session);
+                }
+                self.say(addressed(status, json, id)).await;
+            }
+            AnswerBody::Events(mut events) => {
+                // To its end even if nobody listens any more: an answer of the session eras is still recorded.
+                while let Some(frame) = events.next().await {
+                    if let Some(data) = message_of(frame) {
+                        if opens {
+                            self.opened(&data, &mut session);
+                        }
+                        self.say(data).await;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Known before the client hears of it, because its next message relies on it.
+    fn opened(&self, answer: &[u8], session: &mut Option<String>) {
+        let Ok(answer) = serde_json::from_slice::<Value>(answer) else {
+            return;
+        };
+        let Some(version) = answer.pointer("/result/protocolVersion").and_then(Value::as_str) else {
+            return;
+        };
+        let mut state = self.lock();
+        state.revision = version.parse().ok();
+        state.session = session.take();
+    }
+
+    async fn say(&self, message: Bytes) {
+        let _ = self.out.send(message).await;
+    }
+
+    /// Opens the stream of news that a client of Streamable HTTP would open with GET.
+    fn listen(self: &Arc<Self>) {
+        let mut state = self.lock();
+        if state.listening || state.session.is_none() {
+            return;
+        }
+        state.listening = true;
+        let own = Arc::clone(self);
+        let task = tokio::spawn(async move { own.news().await });
+        state.helpers.push(task.abort_handle());
+    }
+
+    async fn news(&self) {
+        let (mut pause, longest) = REOPEN;
+        let mut last = None;
+        while let Some(mut inbound) = self.in_session(Verb::Get) {
+            inbound.headers.last_event_id.clone_from(&last);
+            // Anything but a stream means that there is none to be had.
+            let AnswerBody::Events(mut events) = handled(&self.gateway, inbound).await.body else {
+                return;
+            };
+            while let Some(frame) = events.next().await {
+                pause = REOPEN.0;
+                if let sse::Frame::Event(event) = &frame {
+                    last = event.id.clone().or(last);
+                }
+                if let Some(data) = message_of(frame) {
+                    self.say(data).await;
+                }
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(longest);
+        }
+    }
+}
+
+/// On HTTP an error without an id belongs to its request all the same; here it must say so.
+fn addressed(status: u16, answer: Bytes, id: Option<&Id>) -> Bytes {
+    let Some(id) = id.filter(|_| status >= 400) else {
+        return answer;
+    };
+    match serde_json::from_slice(&answer) {
+        Ok(Value::Object(mut error)) if error.get("id").is_none_or(Value::is_null) => {
+            error.insert("id".into(), id.into());
+            Value::Object(error).to_string().into()
+        }
+        _ => answer,
+    }
+}
+
+fn is_modern(message: &Message) -> bool {
+    headers::body_revision(message).ok().flatten().is_some_and(Revision::is_modern)
+}
+
+/// Comments and the empty events that prime a stream mean something on HTTP alone.
+fn message_of(frame: sse::Frame) -> Option<Bytes> {
+    match frame {
+        sse::Frame::Event(event) if !event.data.is_empty() => Some(event.data),
+        _ => None,
+    }
+}
