@@ -10,6 +10,7 @@
 mod adp;
 mod aggregate;
 mod architecture;
+mod bypasses;
 mod conformance;
 mod crash;
 mod decisions;
