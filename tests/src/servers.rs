@@ -39,7 +39,8 @@ pub fn notion(directory: &Path) -> (Process, u16) {
     started(&mut command, &directory.join("notion.log"), port)
 }
 
-/// Supabase's server and the mock of the API behind it. What the mock executed is in its log, one statement a line.
+/// Supabase's server and the mock of the API behind it. What the mock executed is in `executed.log`, one statement a line. Over
+/// HTTP the server reads its features from each request's URL; the default ones would ask the internet.
 pub fn supabase(directory: &Path) -> (Process, Process, u16) {
     let (api, port) = (free_port(), free_port());
     let mut command = Command::new(installed("python/mcp/bin/python"));
@@ -47,7 +48,7 @@ pub fn supabase(directory: &Path) -> (Process, Process, u16) {
     command.arg("--log").arg(directory.join("executed.log"));
     let (mock, _) = started(&mut command, &directory.join("management.log"), api);
     let mut command = Command::new(node());
-    command.arg(module("@supabase/mcp-server-supabase/dist/cli.js")).args(["--http", "--features=database", "--port"]);
+    command.arg(module("@supabase/mcp-server-supabase/dist/cli.js")).args(["--http", "--port"]);
     command.args([port.to_string(), "--api-url".into(), format!("http://127.0.0.1:{api}")]);
     command.args(["--secret-url-template".into(), format!("http://127.0.0.1:{api}/secret/{{ref}}/{{name}}")]);
     let (server, port) = started(&mut command, &directory.join("supabase.log"), port);
