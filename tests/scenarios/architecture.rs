@@ -37,7 +37,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
 ];
 
 /// Look at the gateway from outside, so they may use any part of it, and no part may use them.
-const ONLOOKERS: [&str; 2] = ["portreeve-tests", "portreeve-bench"];
+const ONLOOKERS: [&str; 3] = ["portreeve-tests", "portreeve-bench", "portreeve-fuzz"];
 
 /// A crate, or a family when it ends in `-`, and the only crates of ours that may name it.
 const OWNERS: [(&str, &[&str]); 10] = [

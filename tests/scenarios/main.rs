@@ -10,6 +10,8 @@
 mod adp;
 mod aggregate;
 mod architecture;
+mod bypasses;
+mod client_suite;
 mod conformance;
 mod crash;
 mod decisions;
@@ -24,6 +26,7 @@ mod misbehaving;
 mod modern_over_legacy;
 mod protocol;
 mod real_clients;
+mod real_eras;
 mod real_upstreams;
 mod reload;
 mod rounds;

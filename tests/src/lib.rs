@@ -12,12 +12,15 @@
 pub mod environment;
 pub mod http;
 pub mod process;
+pub mod servers;
 pub mod store;
 pub mod stub;
+pub mod tap;
 pub mod wires;
 pub mod world;
 
 pub use http::{Answer, Client};
 pub use stub::{Piece, Step, Stub};
+pub use tap::Tap;
 pub use wires::{EventStream, Socket};
 pub use world::{Agent, Kind, Node, World, WorldBuilder};

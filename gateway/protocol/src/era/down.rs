@@ -79,7 +79,7 @@ pub fn answer(kind: InputKind, response: &Value) -> Value {
     if kind == InputKind::Sampling
         && let Some(Value::Array(blocks)) = members.get_mut("content")
         && blocks.len() == 1
-        && let Some(block) = blocks.pop()
+        && let Some(block) = blocks.pop_if(|block| block.is_object())
     {
         members.insert("content".into(), block);
     }

@@ -84,7 +84,10 @@ impl InputKind {
             Self::Sampling => {
                 has("role", Value::is_string)
                     && has("model", Value::is_string)
-                    && has("content", |content| content.is_object() || content.is_array())
+                    && has("content", |content| {
+                        content.is_object()
+                            || content.as_array().is_some_and(|blocks| blocks.iter().all(Value::is_object))
+                    })
             }
             Self::Roots => has("roots", Value::is_array),
         }

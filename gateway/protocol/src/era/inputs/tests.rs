@@ -24,6 +24,8 @@ fn kinds_know_their_methods_capabilities_and_answers() {
         (InputKind::Elicitation, json!({ "action": "accept", "content": "x" }), false),
         (InputKind::Elicitation, json!({ "roots": [] }), false),
         (InputKind::Sampling, json!({ "role": "assistant", "model": "m", "content": {} }), true),
+        (InputKind::Sampling, json!({ "role": "assistant", "model": "m", "content": [{ "type": "text" }] }), true),
+        (InputKind::Sampling, json!({ "role": "assistant", "model": "m", "content": ["text"] }), false),
         (InputKind::Sampling, json!({ "role": "assistant", "content": {} }), false),
         (InputKind::Roots, json!({ "roots": [] }), true),
         (InputKind::Roots, json!([]), false),

@@ -1,0 +1,78 @@
+//! What must hold for any bytes. A target returns how it took its input, so that the driver can tell new ways from old ones; an
+//! error is a promise broken, and so is a panic.
+
+mod era;
+mod header;
+mod json;
+mod results;
+mod session;
+mod stream;
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use gateway_protocol::{Body, Message, Reply, message};
+
+/// How an input was taken: a number that is the same for inputs that were treated alike.
+pub type Taken = u64;
+pub type Outcome = Result<Taken, String>;
+
+#[derive(Clone, Copy)]
+pub struct Target {
+    pub name: &'static str,
+    /// The folder of `corpus` it starts from.
+    pub seeds: &'static str,
+    pub check: fn(&[u8]) -> Outcome,
+}
+
+/// Where an input has two parts, the first line is the first.
+pub const TARGETS: [Target; 11] = [
+    Target { name: "parse", seeds: "messages", check: json::parse },
+    Target { name: "reply_scan", seeds: "messages", check: json::reply_scan },
+    Target { name: "sse", seeds: "streams", check: stream::sse },
+    Target { name: "header_value", seeds: "values", check: header::value },
+    Target { name: "headers", seeds: "requests", check: header::agreement },
+    Target { name: "mirrored", seeds: "tools", check: header::mirrored },
+    Target { name: "era_down", seeds: "requests", check: era::down },
+    Target { name: "era_up", seeds: "requests", check: era::up },
+    Target { name: "era_results", seeds: "results", check: results::results },
+    Target { name: "era_inputs", seeds: "results", check: results::inputs },
+    Target { name: "session_open", seeds: "sessions", check: session::open },
+];
+
+/// As deep as a message may be here, and what the gateway may add around it.
+const DEPTH: usize = 128;
+const ADDED: usize = 16;
+
+fn taken(how: impl Hash) -> Taken {
+    let mut hasher = DefaultHasher::new();
+    how.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn ensure(holds: bool, promise: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(promise()) }
+}
+
+/// What is written must be read back by the strictest reader, or the next gateway refuses what this one sent.
+fn reads_back(message: &Message) -> Result<(), String> {
+    let bytes = message.to_vec();
+    let shown = || String::from_utf8_lossy(&bytes).into_owned();
+    match message::parse(&bytes, DEPTH + ADDED) {
+        Ok(Body::One(read)) if read == *message => Ok(()),
+        Ok(read) => Err(format!("`{}` is read back as {read:?}", shown())),
+        Err(refusal) => Err(format!("`{}` is not read back: {refusal}", shown())),
+    }
+}
+
+/// What goes to a client may hold keys of its server's choice, so it is read as an upstream's message is.
+fn heard(message: &Message) -> Result<(), String> {
+    let scanned = Reply::scan(message.to_vec().into(), DEPTH + ADDED);
+    let reply = scanned.map_err(|refusal| format!("{message:?} is not scanned: {refusal}"))?;
+    ensure(reply.message().as_ref() == Ok(message), || format!("{message:?} is not read back"))
+}
+
+/// The first line and what comes after it.
+fn two_parts(input: &[u8]) -> (&[u8], &[u8]) {
+    let end = input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len());
+    (input.get(..end).unwrap_or_default(), input.get(end + 1..).unwrap_or_default())
+}
