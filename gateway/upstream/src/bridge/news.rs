@@ -32,7 +32,7 @@ pub(super) struct News {
 
 /// What came of one wait.
 enum Turn {
-    Heard(StreamItem),
+    Heard(Box<StreamItem>),
     Quiet,
     Changed,
     Ended,
@@ -60,7 +60,7 @@ impl News {
                         match turn {
                             Turn::Heard(item) => {
                                 pause = FIRST_PAUSE;
-                                yield Ok(item);
+                                yield Ok(*item);
                             }
                             Turn::Quiet => {}
                             Turn::Changed => break true,
@@ -113,7 +113,7 @@ impl News {
     fn turn(&self, item: Option<Result<StreamItem, UpstreamError>>, wanted: &Wanted) -> Turn {
         let reply = match item {
             None | Some(Err(_)) => return Turn::Ended,
-            Some(Ok(comment @ StreamItem::Comment(_))) => return Turn::Heard(comment),
+            Some(Ok(comment @ StreamItem::Comment(_))) => return Turn::Heard(Box::new(comment)),
             Some(Ok(StreamItem::Event { reply: None, .. })) => return Turn::Quiet,
             Some(Ok(StreamItem::Event { reply: Some(reply), .. })) => reply,
         };
@@ -125,7 +125,7 @@ impl News {
         }
         let Ok(Message::Notification(notification)) = reply.message() else { return Turn::Quiet };
         match down_results::notification(notification, self.session.handshake().revision) {
-            Some(news) => Turn::Heard(event(&Message::Notification(news))),
+            Some(news) => Turn::Heard(Box::new(event(&Message::Notification(news)))),
             None => Turn::Quiet,
         }
     }

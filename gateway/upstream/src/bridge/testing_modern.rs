@@ -49,11 +49,14 @@ pub(super) enum Said {
     Silence,
 }
 
+/// A message, and the headers carried with it.
+type Sent = (Value, Vec<(String, String)>);
+
 pub(super) struct FakeModern {
     pub(super) legacy: Mutex<Legacy>,
     pub(super) modern: Mutex<Modern>,
     script: Mutex<VecDeque<Said>>,
-    asked: Mutex<Vec<(Value, Vec<(String, String)>)>>,
+    asked: Mutex<Vec<Sent>>,
 }
 
 impl FakeModern {
@@ -87,7 +90,7 @@ impl FakeModern {
         self.asked.lock().unwrap().iter().map(|(message, _)| message.clone()).collect()
     }
 
-    pub(super) fn last(&self) -> (Value, Vec<(String, String)>) {
+    pub(super) fn last(&self) -> Sent {
         self.asked.lock().unwrap().last().unwrap().clone()
     }
 
