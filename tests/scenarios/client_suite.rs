@@ -21,9 +21,9 @@ const SCENARIOS: [(&str, &[&str]); 11] = [
     ("json-schema-2020-12-preservation", &["2025-11-25", "2026-07-28"]),
 ];
 
-/// Does not pass through the gateway yet, and why.
-const NOT_YET: [(&str, &str); 1] =
-    [("sep-2322-client-request-state", "all checks pass, but both clients exit with an error after the last of them")];
+/// Here the suite's server ends with a result of an older shape, which both SDKs refuse without a gateway too: the checks all pass, but
+/// the client exits with an error. So the checks alone are looked at.
+const CHECKS_ALONE: (&str, &str) = ("sep-2322-client-request-state", "Passed: 5/5, 0 failed");
 
 fn play(client: &str, scenario: &str, revision: &str, results: &Path) -> Result<(), String> {
     let words = [installed("python/mcp/bin/python"), root().join("tests/clients/behind_gateway.py"), portreeve()];
@@ -34,16 +34,14 @@ fn play(client: &str, scenario: &str, revision: &str, results: &Path) -> Result<
     command.args(["--scenario", scenario, "--spec-version", revision, "--timeout", "60000"]).arg("-o").arg(results);
     let played = command.output().expect("the conformance suite");
     let said = format!("{}{}", String::from_utf8_lossy(&played.stdout), String::from_utf8_lossy(&played.stderr));
-    if played.status.success() { Ok(()) } else { Err(said) }
+    let (excused, passed) = CHECKS_ALONE;
+    if played.status.success() || (scenario == excused && said.contains(passed)) { Ok(()) } else { Err(said) }
 }
 
 fn plays_all(client: &str) {
     let results = tempfile::tempdir().unwrap();
     let mut wrong = Vec::new();
     for (scenario, revisions) in SCENARIOS {
-        if NOT_YET.iter().any(|(name, _)| *name == scenario) {
-            continue;
-        }
         for revision in revisions {
             match play(client, scenario, revision, results.path()) {
                 Ok(()) => println!("{scenario} {revision}: passed"),
