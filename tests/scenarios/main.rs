@@ -10,6 +10,7 @@
 mod adp;
 mod aggregate;
 mod architecture;
+mod bridge_legs;
 mod bypasses;
 mod client_suite;
 mod conformance;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use gateway_core::ports::{Clock, Content, Spoken, Upstream, UpstreamError};
 use gateway_core::{Ask, Exchange, Namespace, Permit, Subject};
 use gateway_protocol::era::Greeting;
-use gateway_protocol::{Message, Outcome, ReplyKind, Revision, code};
+use gateway_protocol::{Message, Outcome, ReplyKind, Revision, RpcError, code};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 use tracing::info;
@@ -140,6 +140,20 @@ impl Eras {
     }
 
     async fn discover(&self, inner: &dyn Upstream, asked_for: &Exchange) -> Result<Option<Greeting>, UpstreamError> {
+        let mut outcome = self.ask_once(inner, asked_for).await?;
+        if matches!(&outcome, Some(Outcome::Error(error)) if offers_modern(error)) {
+            // It refuses the version and names the same one: as every client must, we take it at its second word.
+            outcome = self.ask_once(inner, asked_for).await?;
+        }
+        let Some(Outcome::Result(mut result)) = outcome else { return Ok(None) };
+        if let Value::Object(members) = &mut result {
+            members.entry("capabilities").or_insert_with(|| json!({}));
+        }
+        Ok(Greeting::of_discover(&result))
+    }
+
+    /// `None`: it answered in a way that only a server of the other era does.
+    async fn ask_once(&self, inner: &dyn Upstream, asked_for: &Exchange) -> Result<Option<Outcome>, UpstreamError> {
         let params = Map::from_iter([("_meta".into(), Value::Object(probe::own_meta()))]);
         let message = Message::request(ask::own_id(), "server/discover", Some(params));
         let Some(permit) = own(asked_for, message) else { return Ok(None) };
@@ -153,14 +167,9 @@ impl Eras {
             return Err(ask::not_mcp(&self.namespace, &format!("HTTP status {}", answered.status)));
         }
         match ask::outcome_of(&self.namespace, answered).await {
-            Ok(Outcome::Result(mut result)) => {
-                if let Value::Object(members) = &mut result {
-                    members.entry("capabilities").or_insert_with(|| json!({}));
-                }
-                Ok(Greeting::of_discover(&result))
-            }
+            Ok(outcome) => Ok(Some(outcome)),
             Err(error @ UpstreamError::Unreachable(..)) => Err(error),
-            _ => Ok(None),
+            Err(_) => Ok(None),
         }
     }
 
@@ -250,6 +259,13 @@ impl Eras {
     fn mark(&self, set: u8, among: u8) {
         let _ = self.known.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |known| Some((known & !among) | set));
     }
+}
+
+/// A refusal of the version that names a modern one as welcome.
+fn offers_modern(error: &RpcError) -> bool {
+    let supported = error.data.as_ref().and_then(|data| data.get("supported")).and_then(Value::as_array);
+    let modern = |said: &Value| said.as_str().and_then(|said| said.parse().ok()).is_some_and(Revision::is_modern);
+    error.code == code::UNSUPPORTED_VERSION && supported.is_some_and(|supported| supported.iter().any(modern))
 }
 
 fn is_believed(since: Option<Instant>) -> bool {
