@@ -155,6 +155,13 @@ impl Upstream for Catalogue {
         }
     }
 
+    fn known_definition(&self, asked_for: &Exchange, tool: &str) -> Option<Arc<Value>> {
+        match self.shelf.defined(&Reader::of(asked_for, self.shared()), tool) {
+            Defined::As(definition) => Some(definition),
+            Defined::Nowhere | Defined::Unknown => None,
+        }
+    }
+
     fn spoken(&self) -> Spoken {
         self.inner.spoken()
     }

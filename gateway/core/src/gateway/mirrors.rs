@@ -7,20 +7,24 @@ use super::{Caller, Wire};
 use crate::exchange::Exchange;
 use crate::ports::Upstream;
 
-/// What the called tool wants mirrored, once the caller's copies have been found to agree. Asked for only where there are
-/// copies: a call without any is its server's to refuse.
+/// What the called tool wants mirrored, once the caller's copies have been found to agree. The upstream is asked what the
+/// tool looks like only where there are copies; a call without any is held against what is known already.
 pub(super) async fn checked(
     caller: &Caller,
     exchange: &Exchange,
     upstream: &dyn Upstream,
 ) -> Result<Vec<Mirrored>, Malformed> {
-    if caller.headers.params.is_empty() || caller.wire != Wire::Http || !exchange.is_modern() {
+    if caller.wire != Wire::Http || !exchange.is_modern() {
         return Ok(Vec::new());
     }
     let Some(tool) = exchange.tool() else {
         return Ok(Vec::new());
     };
-    let Some(definition) = upstream.definition(exchange, tool.name.tool()).await else {
+    let definition = match caller.headers.params.is_empty() {
+        true => upstream.known_definition(exchange, tool.name.tool()),
+        false => upstream.definition(exchange, tool.name.tool()).await,
+    };
+    let Some(definition) = definition else {
         return Ok(Vec::new());
     };
     let mirrored = headers::mirrored(&definition);

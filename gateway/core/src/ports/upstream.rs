@@ -101,6 +101,10 @@ pub trait Upstream: Send + Sync {
     async fn definition(&self, _asked_for: &Exchange, _tool: &str) -> Option<Arc<Value>> {
         None
     }
+    /// The same, if it is in memory.
+    fn known_definition(&self, _asked_for: &Exchange, _tool: &str) -> Option<Arc<Value>> {
+        None
+    }
     fn spoken(&self) -> Spoken {
         Spoken::default()
     }
