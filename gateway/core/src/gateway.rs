@@ -314,7 +314,7 @@ impl Gateway {
         {
             return refused;
         }
-        let permit = if mirrored.is_empty() { permit } else { permit.mirrored_anew(&mirrored) };
+        let permit = if mirrored.is_empty() { permit } else { permit.mirroring(&mirrored) };
         story.admitted();
         let wait = permit.exchange().has_side_effects() || self.settings.load().wait_for_all;
         // Recorded before it is sent: after a crash an unrecorded call cannot be told from one never made.

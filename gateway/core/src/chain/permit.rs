@@ -91,19 +91,6 @@ impl Permit {
         Some(Self { exchange })
     }
 
-    /// Copies of arguments as headers, from the arguments that are sent: a plugin may have changed them since the client
-    /// wrote its own copies. Headers that mirror nothing known are left as they came.
-    pub(crate) fn mirrored_anew(mut self, mirrored: &[headers::Mirrored]) -> Self {
-        let known = |name: &str| {
-            let suffix = name.strip_prefix(headers::PARAM_PREFIX);
-            suffix.is_some_and(|suffix| mirrored.iter().any(|one| one.suffix.eq_ignore_ascii_case(suffix)))
-        };
-        self.exchange.carried.retain(|(name, _)| !known(name));
-        let anew = headers::derive_mirrored(mirrored, self.exchange.arguments());
-        self.exchange.carried.extend(anew.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)));
-        self
-    }
-
     /// The gateway's own answer to an upstream's question.
     pub fn own_answer(&self, id: Id, outcome: OwnAnswer, session: Option<Session>) -> Self {
         let message = match outcome {
