@@ -7,10 +7,13 @@ mod json;
 mod results;
 mod session;
 mod stream;
+mod websocket;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use gateway_protocol::{Body, Message, Reply, message};
+
+use crate::random::Random;
 
 /// How an input was taken: a number that is the same for inputs that were treated alike.
 pub type Taken = u64;
@@ -25,7 +28,7 @@ pub struct Target {
 }
 
 /// Where an input has two parts, the first line is the first.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 12] = [
     Target { name: "parse", seeds: "messages", check: json::parse },
     Target { name: "reply_scan", seeds: "messages", check: json::reply_scan },
     Target { name: "sse", seeds: "streams", check: stream::sse },
@@ -36,6 +39,7 @@ pub const TARGETS: [Target; 11] = [
     Target { name: "era_up", seeds: "requests", check: era::up },
     Target { name: "era_results", seeds: "results", check: results::results },
     Target { name: "era_inputs", seeds: "results", check: results::inputs },
+    Target { name: "websocket", seeds: "frames", check: websocket::messages },
     Target { name: "session_open", seeds: "sessions", check: session::open },
 ];
 
@@ -69,6 +73,23 @@ fn heard(message: &Message) -> Result<(), String> {
     let scanned = Reply::scan(message.to_vec().into(), DEPTH + ADDED);
     let reply = scanned.map_err(|refusal| format!("{message:?} is not scanned: {refusal}"))?;
     ensure(reply.message().as_ref() == Ok(message), || format!("{message:?} is not read back"))
+}
+
+/// The number that the first line of an input stands for, whatever has become of it.
+fn number(line: &[u8]) -> u64 {
+    line.iter().fold(0, |sum, byte| sum.wrapping_mul(10).wrapping_add(u64::from(byte & 0xf)))
+}
+
+/// The stream in pieces of any size.
+fn cut<'a>(stream: &'a [u8], random: &mut Random) -> Vec<&'a [u8]> {
+    let mut chunks = Vec::new();
+    let mut rest = stream;
+    while !rest.is_empty() {
+        let (chunk, after) = rest.split_at_checked(1 + random.below(rest.len())).unwrap_or((rest, &[]));
+        chunks.push(chunk);
+        rest = after;
+    }
+    chunks
 }
 
 /// The first line and what comes after it.

@@ -2,6 +2,7 @@
 
 use futures::StreamExt;
 use portreeve_tests::http::pieces;
+use portreeve_tests::messages::initialize;
 use portreeve_tests::{Agent, Kind, Piece, Step, Stub, World, environment};
 use serde_json::{Value, json};
 
@@ -14,8 +15,7 @@ async fn page(agent: &Agent, cursor: Option<&str>) -> Value {
 }
 
 async fn session(agent: &Agent) -> String {
-    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "story", "version": "1" } } });
+    let hello = initialize("2025-11-25", json!({}));
     let answer = agent.post("/mcp", &hello).await;
     assert_eq!(answer.message()["result"]["protocolVersion"], "2025-11-25");
     answer.header("mcp-session-id").expect("a session").to_owned()
@@ -94,8 +94,7 @@ async fn what_members_have_beside_tools_is_behind_the_same_door() {
         .upstream("plain", json!({ "url": plain.url() }))
         .start();
     let agent = world.agent("a-1", "A1");
-    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "story", "version": "1" } } });
+    let hello = initialize("2025-11-25", json!({}));
     let greeting = agent.post("/mcp", &hello).await;
     let session = greeting.header("mcp-session-id").expect("a session").to_owned();
     let can = &greeting.message()["result"]["capabilities"];

@@ -50,7 +50,7 @@ const OWNERS: [(&str, &[&str]); 10] = [
     ("sqlx-", &["gateway-store"]),
     ("axum", &["gateway-console", "portreeve"]),
     ("axum-", &["gateway-console", "portreeve"]),
-    ("tungstenite", &["portreeve", "portreeve-tests"]),
+    ("tungstenite", &["portreeve", "portreeve-tests", "portreeve-fuzz"]),
 ];
 
 /// Crates that do I/O, or run it.

@@ -22,8 +22,7 @@ impl Conversation {
         ];
         headers.extend(credential.map(|(name, value)| (name, value.to_owned())));
         let mut opened = Self { client: Client::default(), url, headers };
-        let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-            "protocolVersion": revision, "capabilities": {}, "clientInfo": { "name": "story", "version": "1" } } });
+        let hello = portreeve_tests::messages::initialize(revision, json!({}));
         let answer = opened.say(&hello.to_string()).await;
         assert_eq!(answer.message()["result"]["protocolVersion"], revision, "{}", answer.text());
         let session = answer.header("mcp-session-id").expect("a session").to_owned();

@@ -109,27 +109,3 @@ async fn http2_is_served_too() {
     let answer = client.request(request).await.unwrap();
     assert_eq!((answer.version(), answer.status().as_u16()), (hyper::Version::HTTP_2, 200));
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_oauth_client_learns_who_issues_tokens_for_each_door() {
-    let stub = Stub::start(&["read"]).await;
-    let world = World::on(Kind::Sqlite)
-        .upstream("crm", json!({ "url": stub.url() }))
-        .set("identity", json!({ "oidc": [{ "issuer": "https://id.example.com", "audience": "portreeve" }] }))
-        .start();
-    let place = "/.well-known/oauth-protected-resource";
-    for (below, resource) in [("", "/mcp"), ("/mcp", "/mcp"), ("/crm/mcp", "/crm/mcp")] {
-        let answer = world.client.send("GET", &world.url(&format!("{place}{below}")), &[], "").await;
-        assert_eq!(answer.status, 200, "{below}");
-        let document = answer.message();
-        assert_eq!(document["resource"], world.url(resource), "{below}");
-        assert_eq!(document["authorization_servers"], json!(["https://id.example.com"]));
-    }
-    assert_eq!(world.client.send("GET", &world.url(&format!("{place}/crm/ws")), &[], "").await.status, 404);
-    for path in ["/crm/mcp", "/crm/sse"] {
-        let nobody = world.client.send("GET", &world.url(path), &[], "").await;
-        let challenge = nobody.header("www-authenticate").unwrap_or_default();
-        let expected = format!("resource_metadata=\"{}\"", world.url(&format!("{place}/crm/mcp")));
-        assert!(nobody.status == 401 && challenge.contains(&expected), "{path}: {challenge}");
-    }
-}

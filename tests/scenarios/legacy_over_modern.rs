@@ -1,6 +1,6 @@
 //! Clients of every legacy revision in front of a server that speaks only 2026-07-28.
 
-mod raw;
+pub mod raw;
 
 use std::path::Path;
 use std::process::Command;

@@ -45,8 +45,7 @@ async fn fifteen_hundred_tools_come_in_pages_each_once() {
 
 /// A stub of the stateless era, which lists what its steps say.
 async fn modern_stub(mut steps: Vec<Step>) -> Stub {
-    let greeting = json!({ "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} }, "ttlMs": 0, "cacheScope": "private" });
-    steps.push(Step::on("server/discover").result(greeting).always());
+    steps.push(Step::modern_server(json!({ "tools": {} })));
     Stub::scripted(steps).await
 }
 

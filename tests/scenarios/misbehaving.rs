@@ -52,20 +52,14 @@ async fn a_stream_that_breaks_ends_in_an_error_of_ours() {
 async fn an_agent_may_listen_on_so_many_streams_and_no_more() {
     let news =
         Step::on("GET").stream([Piece::notification("notifications/tools/list_changed", json!({})), Piece::Silence]);
-    let opening =
-        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": { "name": "s", "version": "1" } });
-    let stub =
-        Stub::scripted(vec![Step::on("initialize").result(opening).session("s-1").always(), news.always()]).await;
+    let stub = Stub::scripted(vec![Step::legacy_server(), news.always()]).await;
     let world = World::on(Kind::Sqlite)
         .upstream("odd", json!({ "url": stub.url() }))
         .set("limits", json!({ "agent_per_minute": 0, "streams": 2 }))
         .start();
     let (agent, other) = (world.agent("a-1", "A1"), world.agent("a-2", "A1"));
     let listen = async |agent: &portreeve_tests::Agent| {
-        let hello = json!({
-            "jsonrpc": "2.0", "id": 1, "method": "initialize",
-            "params": { "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } },
-        });
+        let hello = portreeve_tests::messages::initialize("2025-11-25", json!({}));
         let session = agent.post("/odd/mcp", &hello).await.header("mcp-session-id").unwrap().to_owned();
         let headers =
             [("x-api-key", agent.key.as_str()), ("mcp-session-id", &session), ("accept", "text/event-stream")];

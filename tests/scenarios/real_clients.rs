@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use portreeve_tests::environment::{everything_server, free_port, installed, node, root};
+use portreeve_tests::messages::initialize;
 use portreeve_tests::process::Process;
 use portreeve_tests::{Agent, Kind, World};
 use serde_json::{Value, json};
@@ -22,10 +23,26 @@ pub fn typescript(url: &str, agent: &Agent, options: &[&str]) -> Value {
     document(command.arg(url).args(["--key", &agent.key]).args(options))
 }
 
-fn document(command: &mut Command) -> Value {
+pub fn document(command: &mut Command) -> Value {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{command:?}: {said}"))
+}
+
+/// The answer of each client in each era, and the revision it speaks there.
+fn both_sdks_in_both_eras(url: &str, agent: &Agent, call: &[&str]) -> [(Value, &'static str); 4] {
+    [
+        (python(url, agent, &[call, &["--mode", "default"]].concat()), "2026-07-28"),
+        (python(url, agent, &[call, &["--mode", "legacy"]].concat()), "2025-11-25"),
+        (typescript(url, agent, &[call, &["--mode", "legacy"]].concat()), "2025-11-25"),
+        (typescript(url, agent, &[call, &["--mode", "auto"]].concat()), "2026-07-28"),
+    ]
+}
+
+/// A gateway in front of the reference server, whose tools nobody has classified.
+pub fn observing(port: u16) -> World {
+    let upstream = json!({ "url": format!("http://127.0.0.1:{port}/mcp"), "unclassified": "observe" });
+    World::on(Kind::Sqlite).upstream("reference", upstream).start()
 }
 
 pub fn typescript_everything(directory: &Path) -> (Process, u16) {
@@ -46,17 +63,10 @@ fn ended_well(answer: &Value) -> bool {
 fn both_sdks_in_both_eras_before_the_dual_era_reference_server() {
     let outside = tempfile::tempdir().unwrap();
     let (_server, port) = reference_server(outside.path());
-    let world = World::on(Kind::Sqlite)
-        .upstream("reference", json!({ "url": format!("http://127.0.0.1:{port}/mcp"), "unclassified": "observe" }))
-        .start();
+    let world = observing(port);
     let (agent, url) = (world.agent("sdk", "A4"), world.url("/reference/mcp"));
     let call = ["--tool", "test_simple_text", "--arguments", "{}"];
-    for (answer, revision) in [
-        (python(&url, &agent, &[&call[..], &["--mode", "default"]].concat()), "2026-07-28"),
-        (python(&url, &agent, &[&call[..], &["--mode", "legacy"]].concat()), "2025-11-25"),
-        (typescript(&url, &agent, &[&call[..], &["--mode", "legacy"]].concat()), "2025-11-25"),
-        (typescript(&url, &agent, &[&call[..], &["--mode", "auto"]].concat()), "2026-07-28"),
-    ] {
+    for (answer, revision) in both_sdks_in_both_eras(&url, &agent, &call) {
         assert_eq!(answer["protocol_version"], revision, "{answer}");
         assert!(ended_well(&answer), "{answer}");
         assert!(answer["tools"].as_array().is_some_and(|tools| tools.len() > 20), "{answer}");
@@ -95,12 +105,7 @@ fn a_session_server_keeps_its_sessions_and_its_ids_to_itself() {
     let (agent, url) = (world.agent("sdk", "A1"), world.url("/everything/mcp"));
     let call = ["--tool", "echo", "--arguments", r#"{"message":"hello"}"#];
     // The server knows only the session eras; clients that can do without them need not know.
-    for (answer, revision) in [
-        (python(&url, &agent, &[&call[..], &["--mode", "default"]].concat()), "2026-07-28"),
-        (python(&url, &agent, &[&call[..], &["--mode", "legacy"]].concat()), "2025-11-25"),
-        (typescript(&url, &agent, &[&call[..], &["--mode", "legacy"]].concat()), "2025-11-25"),
-        (typescript(&url, &agent, &[&call[..], &["--mode", "auto"]].concat()), "2026-07-28"),
-    ] {
+    for (answer, revision) in both_sdks_in_both_eras(&url, &agent, &call) {
         assert_eq!(answer["protocol_version"], revision, "{answer}");
         assert!(ended_well(&answer) && answer["result"].to_string().contains("hello"), "{answer}");
         assert_eq!(answer["tools"], json!(["echo", "get-sum"]), "only what is classified is shown");
@@ -121,8 +126,7 @@ async fn a_session_belongs_to_the_agent_that_opened_it() {
         .manifests("twin", &[("echo", "READ_ONLY")])
         .start();
     let (one, two) = (world.agent("one", "A1"), world.agent("two", "A1"));
-    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "story", "version": "1" } } });
+    let hello = initialize("2025-11-25", json!({}));
     let opened = one.post("/everything/mcp", &hello).await;
     let session = opened.header("mcp-session-id").expect("a session").to_owned();
     assert!(session.len() > 60, "sealed, not the upstream's own: {session}");

@@ -12,14 +12,11 @@ fn asks(state: &str) -> Step {
         .result(json!({ "resultType": "input_required", "inputRequests": { "sure": question }, "requestState": state }))
 }
 
-fn greets() -> Step {
-    let greeting = json!({ "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} },
-        "serverInfo": { "name": "stub", "version": "1" }, "resultType": "complete", "ttlMs": 0, "cacheScope": "private" });
-    Step::on("server/discover").result(greeting).always()
-}
-
 async fn a_world(kind: Kind, states: &[&str], hold: u64) -> (World, Stub, Agent) {
-    let stub = Stub::scripted([vec![greets()], states.iter().map(|state| asks(state)).collect()].concat()).await;
+    let stub = Stub::scripted(
+        [vec![Step::modern_server(json!({ "tools": {} }))], states.iter().map(|state| asks(state)).collect()].concat(),
+    )
+    .await;
     let world = World::on(kind)
         .upstream("crm", json!({ "url": stub.url() }))
         .manifests("crm", &[("drop", "READ_ONLY"), ("other", "READ_ONLY")])
@@ -166,7 +163,8 @@ async fn a_modern_client_is_never_asked_on_its_stream() {
         Piece::question("q", "elicitation/create", json!({ "message": "?" })),
         Piece::answer(json!({ "content": [] })),
     ];
-    let stub = Stub::scripted(vec![greets(), Step::on("tools/call").stream(says)]).await;
+    let stub =
+        Stub::scripted(vec![Step::modern_server(json!({ "tools": {} })), Step::on("tools/call").stream(says)]).await;
     let world = World::on(Kind::Sqlite)
         .upstream("crm", json!({ "url": stub.url() }))
         .manifests("crm", &[("drop", "READ_ONLY")])

@@ -8,6 +8,7 @@ use portreeve_tests::{Agent, Kind, Piece, Step, Stub, World};
 use serde_json::{Value, json};
 
 use crate::conformance::reference_server;
+use crate::real_clients::{self, observing};
 
 fn command(url: &str, agent: &Agent) -> Vec<String> {
     let program = portreeve().display().to_string();
@@ -15,9 +16,7 @@ fn command(url: &str, agent: &Agent) -> Vec<String> {
 }
 
 fn document(mut client: Command, options: &[&str], url: &str, agent: &Agent) -> Value {
-    let output = client.args(options).arg("--stdio").args(command(url, agent)).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{client:?}: {said}"))
+    real_clients::document(client.args(options).arg("--stdio").args(command(url, agent)))
 }
 
 fn python() -> Command {
@@ -37,9 +36,7 @@ fn typescript() -> Command {
 fn the_sdks_stdio_clients_reach_the_gateway() {
     let outside = tempfile::tempdir().unwrap();
     let (_server, port) = reference_server(outside.path());
-    let world = World::on(Kind::Sqlite)
-        .upstream("reference", json!({ "url": format!("http://127.0.0.1:{port}/mcp"), "unclassified": "observe" }))
-        .start();
+    let world = observing(port);
     let (agent, url) = (world.agent("sdk", "A4"), world.url("/reference/mcp"));
     let call = ["--tool", "test_simple_text", "--mode"];
     for (client, mode, revision) in [

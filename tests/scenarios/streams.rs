@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::StreamExt;
 use portreeve_tests::http::pieces;
+use portreeve_tests::messages::initialize;
 use portreeve_tests::{Agent, Answer, Kind, Piece, Step, Stub, World};
 use serde_json::{Value, json};
 
@@ -23,16 +24,8 @@ async fn a_world(steps: Vec<Step>) -> (World, Stub, Agent) {
     (world, stub, agent)
 }
 
-fn greets() -> Step {
-    let greeting = json!({ "protocolVersion": "2025-11-25", "capabilities": { "tools": {} }, "serverInfo": { "name": "stub", "version": "1" } });
-    Step::on("initialize").result(greeting).session("up-1").always()
-}
-
 async fn session(agent: &Agent) -> String {
-    let params =
-        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } });
-    let opening = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
-    let answer = agent.post("/crm/mcp", &opening).await;
+    let answer = agent.post("/crm/mcp", &initialize("2025-11-25", json!({}))).await;
     answer.header("mcp-session-id").unwrap_or_else(|| panic!("no session: {}", answer.text())).to_owned()
 }
 
@@ -86,7 +79,7 @@ async fn the_rest_of_a_broken_stream_is_fetched_once_and_followed_live() {
         progress(3),
         Piece::answer(json!({ "content": [] })),
     ];
-    let (world, stub, agent) = a_world(vec![greets(), Step::on("tools/call").stream(says)]).await;
+    let (world, stub, agent) = a_world(vec![Step::legacy_server(), Step::on("tools/call").stream(says)]).await;
     let session = session(&agent).await;
     let (_, first) = begin_and_leave(&world, &agent, &session).await;
 
@@ -111,7 +104,7 @@ async fn the_rest_of_a_broken_stream_is_fetched_once_and_followed_live() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_is_resumed_by_its_own_session_alone() {
     let says = [progress(1), Piece::Pause(Duration::from_millis(200)), Piece::answer(json!({ "content": [] }))];
-    let (world, stub, agent) = a_world(vec![greets(), Step::on("tools/call").stream(says)]).await;
+    let (world, stub, agent) = a_world(vec![Step::legacy_server(), Step::on("tools/call").stream(says)]).await;
     let (mine, other) = (session(&agent).await, session(&agent).await);
     let (_, first) = begin_and_leave(&world, &agent, &mine).await;
     tokio::time::sleep(Duration::from_millis(400)).await;
@@ -130,7 +123,7 @@ async fn an_upstream_that_numbers_its_events_keeps_its_numbers() {
         Piece::Event(json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": {} }), Some("up-7".into())),
         Piece::answer(json!({ "content": [] })),
     ];
-    let (world, _stub, agent) = a_world(vec![greets(), Step::on("tools/call").stream(says)]).await;
+    let (world, _stub, agent) = a_world(vec![Step::legacy_server(), Step::on("tools/call").stream(says)]).await;
     let session = session(&agent).await;
     let headers =
         [("x-api-key", agent.key.as_str()), ("mcp-protocol-version", "2025-11-25"), ("mcp-session-id", &session)];
@@ -140,10 +133,8 @@ async fn an_upstream_that_numbers_its_events_keeps_its_numbers() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_modern_client_that_leaves_ends_its_call() {
-    let greeting = json!({ "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} }, "resultType": "complete",
-        "serverInfo": { "name": "stub", "version": "1" }, "ttlMs": 0, "cacheScope": "private" });
     let says = [progress(1), Piece::Silence];
-    let steps = vec![Step::on("server/discover").result(greeting).always(), Step::on("tools/call").stream(says)];
+    let steps = vec![Step::modern_server(json!({ "tools": {} })), Step::on("tools/call").stream(says)];
     let (world, _stub, agent) = a_world(steps).await;
     let mut body = call();
     body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");

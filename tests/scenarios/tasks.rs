@@ -75,15 +75,14 @@ async fn a_legacy_task_is_fetched_by_its_caller_alone() {
 
 #[tokio::test]
 async fn a_task_of_the_extension_is_fetched_by_its_caller_alone() {
-    let greeting = json!({ "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {}, "extensions": { "io.modelcontextprotocol/tasks": {} } },
-        "serverInfo": { "name": "stub", "version": "1" }, "resultType": "complete", "ttlMs": 0, "cacheScope": "private" });
+    let capabilities = json!({ "tools": {}, "extensions": { "io.modelcontextprotocol/tasks": {} } });
     let mut finished = task("completed");
     finished["resultType"] = json!("complete");
     finished["result"] = json!({ "content": [{ "type": "text", "text": "the output" }] });
     let mut working = task("working");
     working["resultType"] = json!("task");
     let (world, stub) = a_world(vec![
-        Step::on("server/discover").result(greeting).always(),
+        Step::modern_server(capabilities),
         Step::on("tools/call").result(working),
         Step::on("tasks/get").result(finished).always(),
     ])

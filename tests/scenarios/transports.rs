@@ -4,21 +4,12 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use portreeve_tests::http::pieces;
+use portreeve_tests::messages::{initialized, modern_meta, request};
 use portreeve_tests::{Agent, Kind, Piece, Step, Stub, World};
 use serde_json::{Value, json};
 
-fn request(id: i32, method: &str, params: impl Into<Value>) -> Value {
-    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params.into() })
-}
-
 fn initialize(revision: &str) -> Value {
-    let client = json!({ "name": "story", "version": "1" });
-    let params = json!({ "protocolVersion": revision, "capabilities": { "elicitation": {} }, "clientInfo": client });
-    request(0, "initialize", params)
-}
-
-fn initialized() -> Value {
-    json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })
+    portreeve_tests::messages::initialize(revision, json!({ "elicitation": {} }))
 }
 
 fn call(id: i32, tool: &str) -> Value {
@@ -26,7 +17,10 @@ fn call(id: i32, tool: &str) -> Value {
 }
 
 async fn a_world(steps: Vec<Step>) -> (World, Stub) {
-    let stub = Stub::scripted(steps).await;
+    before(Stub::scripted(steps).await)
+}
+
+fn before(stub: Stub) -> (World, Stub) {
     let world = World::on(Kind::Sqlite)
         .upstream("crm", json!({ "url": stub.url() }))
         .manifests("crm", &[("read", "READ_ONLY"), ("wipe", "HIGH_WRITE")])
@@ -94,11 +88,7 @@ fn on_ws(agent: &Agent, path: &str, questions: &[Value]) -> Vec<Value> {
 // acceptance 41, in part: in every revision of the session eras.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_conversation_is_the_same_on_every_wire() {
-    let stub = Stub::start(&["read", "wipe"]).await;
-    let world = World::on(Kind::Sqlite)
-        .upstream("crm", json!({ "url": stub.url() }))
-        .manifests("crm", &[("read", "READ_ONLY"), ("wipe", "HIGH_WRITE")])
-        .start();
+    let (world, stub) = before(Stub::start(&["read", "wipe"]).await);
     let agent = world.agent("a-2", "A2");
     for (path, read, wipe) in [("/crm", "read", "wipe"), ("", "crm__read", "crm__wipe")] {
         for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
@@ -128,17 +118,12 @@ async fn one_conversation_is_the_same_on_every_wire() {
 // acceptance 40: the stateless era needs no headers where there are none.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_stateless_era_speaks_on_every_wire_too() {
-    let stub = Stub::start(&["read", "wipe"]).await;
-    let world = World::on(Kind::Sqlite)
-        .upstream("crm", json!({ "url": stub.url() }))
-        .manifests("crm", &[("read", "READ_ONLY"), ("wipe", "HIGH_WRITE")])
-        .start();
+    let (world, stub) = before(Stub::start(&["read", "wipe"]).await);
     let agent = world.agent("a-2", "A2");
-    let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} });
     let questions: Vec<Value> = [call(1, "read"), call(2, "wipe"), request(3, "tools/list", json!({}))]
         .into_iter()
         .map(|mut question| {
-            question["params"]["_meta"] = meta.clone();
+            question["params"]["_meta"] = modern_meta();
             question
         })
         .collect();
@@ -192,10 +177,9 @@ async fn questions_news_and_farewells_travel_both_ways() {
         Piece::Answered(json!("q-1")),
         Piece::answer(json!({ "content": [{ "type": "text", "text": "done" }] })),
     ];
-    let greeting = json!({ "protocolVersion": "2025-11-25", "capabilities": { "tools": {} }, "serverInfo": { "name": "s", "version": "1" } });
     let news = Piece::notification("notifications/tools/list_changed", json!({}));
     let (world, stub) = a_world(vec![
-        Step::on("initialize").result(greeting).session("up-1").always(),
+        Step::legacy_server(),
         Step::on("GET").stream([Piece::Pause(Duration::from_millis(100)), news, Piece::Silence]).always(),
         Step::on("tools/call").stream(asks).always(),
     ])

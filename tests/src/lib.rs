@@ -11,6 +11,7 @@
 
 pub mod environment;
 pub mod http;
+pub mod messages;
 pub mod process;
 pub mod servers;
 pub mod store;

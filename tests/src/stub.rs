@@ -102,6 +102,22 @@ impl Stub {
         self.seen().iter().filter(|(_, message)| message["method"] == method).count()
     }
 
+    /// How many streams the gateway has given up before their end.
+    pub fn left(&self) -> usize {
+        self.inner.script.left()
+    }
+
+    /// Waits until so many streams have been given up: it is noticed when the connection goes.
+    pub async fn until_left(&self, streams: usize) {
+        for _ in 0..400 {
+            if self.left() >= streams {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(25)).await;
+        }
+        assert_eq!(self.left(), streams);
+    }
+
     /// The list of tools comes in pages of this size from now on; a cursor is the place where its page begins.
     pub fn page_by(&self, size: usize) {
         *self.inner.page.lock().expect("the stub's page") = size;
@@ -134,10 +150,13 @@ fn whole(body: impl Into<Bytes>) -> Body {
 
 /// What the script has for this message.
 fn played(stub: &Stub, what: &str, message: &Value) -> Option<Response<Body>> {
-    let Step { status, session, says, .. } = stub.inner.script.next(what)?;
+    let Step { status, session, headers, says, .. } = stub.inner.script.next(what)?;
     let mut answer = Response::builder().status(status);
     if let Some(session) = session {
         answer = answer.header("mcp-session-id", session);
+    }
+    for (name, value) in headers {
+        answer = answer.header(name, value);
     }
     let answer = match says {
         Says::Nothing => answer.body(whole(Bytes::new())),

@@ -3,14 +3,13 @@
 use bytes::{Bytes, BytesMut};
 use gateway_protocol::sse::{Decoder, Frame};
 
-use super::{Outcome, ensure, taken, two_parts};
+use super::{Outcome, cut, ensure, number, taken, two_parts};
 use crate::random::Random;
 
 /// The first line is a number that decides the limit and the cuts; the rest is the stream.
 pub fn sse(input: &[u8]) -> Outcome {
     let (first, stream) = two_parts(input);
-    let number = first.iter().fold(0_u64, |sum, byte| sum.wrapping_mul(10).wrapping_add(u64::from(byte & 0xf)));
-    let mut random = Random::new(number);
+    let mut random = Random::new(number(first));
     let limit = if random.one_in(2) { 1 << 20 } else { 4 + random.below(60) };
 
     let whole = frames(&[stream], limit);
@@ -18,13 +17,7 @@ pub fn sse(input: &[u8]) -> Outcome {
     ensure(frames(&bytes, limit) == whole, || {
         format!("byte by byte it is {:?}, not {whole:?}", frames(&bytes, limit))
     })?;
-    let mut chunks = Vec::new();
-    let mut rest = stream;
-    while !rest.is_empty() {
-        let (chunk, after) = rest.split_at_checked(1 + random.below(rest.len())).unwrap_or((rest, &[]));
-        chunks.push(chunk);
-        rest = after;
-    }
+    let chunks = cut(stream, &mut random);
     ensure(frames(&chunks, limit) == whole, || format!("in {} chunks it is not {whole:?}", chunks.len()))?;
     for frame in &whole.0 {
         let size = match frame {
@@ -54,12 +47,9 @@ fn frames(chunks: &[&[u8]], limit: usize) -> (Vec<Frame>, bool) {
     let mut frames = Vec::new();
     for chunk in chunks {
         decoder.push(Bytes::copy_from_slice(chunk));
-        loop {
-            match decoder.next_frame() {
-                Ok(Some(frame)) => frames.push(frame),
-                Ok(None) => break,
-                Err(_) => return (frames, true),
-            }
+        for frame in decoder.frames() {
+            let Ok(frame) = frame else { return (frames, true) };
+            frames.push(frame);
         }
     }
     (frames, false)

@@ -150,10 +150,14 @@ impl Refused<'_> {
 
 /// `metadata_url` is where a client that can fetch a token learns from whom, and for what.
 pub fn unauthenticated(trace_id: &TraceId, error: &AuthError, metadata_url: Option<&str>) -> Answer {
+    let mut challenge = String::from("Bearer realm=\"portreeve\"");
+    // Nothing was wrong with what was not sent (RFC 6750, 3.1).
+    if !matches!(error, AuthError::Missing) {
+        challenge.push_str(", error=\"invalid_token\"");
+    }
     let reason = Reason::new("identity", "credential", error.to_string());
     let data = DecisionObject::deny(trace_id, &reason).into_value();
     let error = RpcError { code: code::UNAUTHENTICATED, message: error.to_string(), data: Some(data) };
-    let mut challenge = String::from("Bearer realm=\"portreeve\"");
     if let Some(url) = metadata_url {
         challenge.push_str(&format!(", resource_metadata=\"{url}\", scope=\"{}\"", Scope::Read.as_str()));
     }

@@ -1,43 +1,16 @@
 //! What holds for every message that crosses between the eras: nothing panics, and what goes up comes down again.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+#[path = "properties/any.rs"]
+mod any;
+
+use any::{id, text, tree};
 use gateway_protocol::era::{self, Filter, Greeting, Handshake, InputKind, Level};
 use gateway_protocol::headers::{self, McpHeaders};
 use gateway_protocol::{Id, Message, Notification, Outcome, Request, Revision, RpcError};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
-
-fn text() -> impl Strategy<Value = String> {
-    prop_oneof![
-        vec(any::<char>(), 0..8).prop_map(|chars| chars.into_iter().collect()),
-        Just("isError".into()),
-        Just("resultType".into()),
-        Just("input_required".into()),
-        Just("a".into())
-    ]
-}
-
-fn tree() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        any::<i64>().prop_map(Value::from),
-        any::<u64>().prop_map(Value::from),
-        any::<f64>().prop_map(Value::from),
-        text().prop_map(Value::from),
-    ];
-    leaf.prop_recursive(4, 32, 5, |inner| {
-        prop_oneof![
-            vec(inner.clone(), 0..5).prop_map(Value::from),
-            vec((text(), inner), 0..5).prop_map(|members| Value::Object(members.into_iter().collect()))
-        ]
-    })
-}
-
-fn id() -> impl Strategy<Value = Id> {
-    prop_oneof![any::<i64>().prop_map(Id::from), any::<u64>().prop_map(Id::from), text().prop_map(Id::from)]
-}
 
 /// A key that the translation looks at, or any.
 fn era_key() -> impl Strategy<Value = String> {

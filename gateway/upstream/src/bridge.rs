@@ -98,7 +98,7 @@ impl Bridge {
         let exchange = permit.exchange();
         let turns = match heard {
             // Without a session it has no way to ask this client anything, and may act unasked; its other era can ask.
-            Heard::Greeted { .. } => answered.session.is_none() && can_be_asked(exchange),
+            Heard::Greeted { .. } => answered.session.is_none() && must_be_asked(exchange),
             Heard::Refused => true,
             Heard::Other => false,
         };
@@ -221,7 +221,7 @@ fn settled(reply: &Reply) -> Option<Revision> {
     }
 }
 
-fn can_be_asked(exchange: &Exchange) -> bool {
+fn must_be_asked(exchange: &Exchange) -> bool {
     let params = exchange.message().and_then(Message::params);
-    params.is_some_and(|params| Handshake::of_initialize(params).can_be_asked())
+    params.map(Handshake::of_initialize).is_some_and(|client| client.can_be_asked() || client.predates_forms())
 }

@@ -4,6 +4,7 @@
 //! `$token` stand for the id and the progress token of the request that is being answered.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -19,6 +20,7 @@ pub struct Step {
     pub(super) repeats: bool,
     pub(super) status: u16,
     pub(super) session: Option<String>,
+    pub(super) headers: Vec<(&'static str, &'static str)>,
     pub(super) says: Says,
 }
 
@@ -66,7 +68,20 @@ impl Piece {
 impl Step {
     /// A method, or `GET` or `DELETE`. Until told otherwise it answers 202 and says nothing.
     pub fn on(what: &str) -> Self {
-        Self { on: what.into(), repeats: false, status: 202, session: None, says: Says::Nothing }
+        Self { on: what.into(), repeats: false, status: 202, session: None, headers: Vec::new(), says: Says::Nothing }
+    }
+
+    /// A server of 2025-11-25 that keeps sessions.
+    pub fn legacy_server() -> Self {
+        let greeting =
+            json!({ "protocolVersion": "2025-11-25", "capabilities": { "tools": {} }, "serverInfo": server() });
+        Self::on("initialize").result(greeting).session("up-1").always()
+    }
+
+    pub fn modern_server(capabilities: Value) -> Self {
+        let greeting = json!({ "supportedVersions": ["2026-07-28"], "capabilities": capabilities, "serverInfo": server(),
+            "resultType": "complete", "ttlMs": 0, "cacheScope": "private" });
+        Self::on("server/discover").result(greeting).always()
     }
 
     pub fn result(mut self, result: Value) -> Self {
@@ -95,6 +110,11 @@ impl Step {
         self
     }
 
+    pub fn header(mut self, name: &'static str, value: &'static str) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
     /// Played as often as it fits.
     pub fn always(mut self) -> Self {
         self.repeats = true;
@@ -102,16 +122,50 @@ impl Step {
     }
 }
 
+fn server() -> Value {
+    json!({ "name": "stub", "version": "1" })
+}
+
 /// The steps that are still to be played, and what clients have answered so far.
 #[derive(Clone)]
 pub(super) struct Script {
     steps: Arc<std::sync::Mutex<Vec<Step>>>,
     answers: watch::Sender<Vec<Value>>,
+    left: Arc<AtomicUsize>,
+}
+
+/// Goes with a stream: whoever drops it before its end has left.
+struct Listener {
+    left: Arc<AtomicUsize>,
+    whole: bool,
+}
+
+impl Listener {
+    fn reached(&mut self, end: bool) {
+        self.whole = end;
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if !self.whole {
+            self.left.fetch_add(1, Ordering::SeqCst);
+        }
+    }
 }
 
 impl Script {
     pub(super) fn new(steps: Vec<Step>) -> Self {
-        Self { steps: Arc::new(std::sync::Mutex::new(steps)), answers: watch::Sender::new(Vec::new()) }
+        Self {
+            steps: Arc::new(std::sync::Mutex::new(steps)),
+            answers: watch::Sender::new(Vec::new()),
+            left: Arc::default(),
+        }
+    }
+
+    /// How many streams were given up by whoever read them.
+    pub(super) fn left(&self) -> usize {
+        self.left.load(Ordering::SeqCst)
     }
 
     pub(super) fn next(&self, what: &str) -> Option<Step> {
@@ -126,7 +180,10 @@ impl Script {
 
     pub(super) fn play(&self, pieces: Vec<Piece>, request: &Value) -> BoxStream<'static, std::io::Result<Bytes>> {
         let (answers, request) = (self.answers.clone(), request.clone());
-        let pieces = futures::stream::iter(pieces).then(move |piece| {
+        let mut listener = Listener { left: Arc::clone(&self.left), whole: pieces.is_empty() };
+        let count = pieces.len();
+        let pieces = futures::stream::iter(pieces.into_iter().enumerate()).then(move |(place, piece)| {
+            listener.reached(place + 1 == count && !matches!(piece, Piece::Silence));
             let (mut answers, request) = (answers.subscribe(), request.clone());
             async move {
                 match piece {

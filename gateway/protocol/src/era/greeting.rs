@@ -39,6 +39,12 @@ impl Handshake {
     pub fn can_be_asked(&self) -> bool {
         InputKind::ALL.into_iter().any(|kind| kind.declared_in(&self.capabilities))
     }
+
+    /// Its revision has no forms, so that saying nothing of them says nothing. A server that knows them must not take it for a client
+    /// that wants no questions and act unasked: it is let ask, and hears that nobody answered.
+    pub fn predates_forms(&self) -> bool {
+        self.revision < Revision::V2025_06_18
+    }
 }
 
 /// What a server says of itself, whichever era it said it in.
@@ -256,6 +262,12 @@ mod tests {
         {
             let handshake = Handshake { capabilities: capabilities.as_object().unwrap().clone(), ..handshake.clone() };
             assert_eq!(handshake.can_be_asked(), asked, "{capabilities}");
+        }
+        for (revision, before) in
+            [("2024-11-05", true), ("2025-03-26", true), ("2025-06-18", false), ("2025-11-25", false)]
+        {
+            let handshake = Handshake { revision: revision.parse().unwrap(), ..handshake.clone() };
+            assert_eq!(handshake.predates_forms(), before, "{revision}");
         }
         let nobody = Handshake::of_initialize(&Map::new());
         assert_eq!(nobody.to_params()["clientInfo"]["name"], "portreeve");

@@ -117,6 +117,15 @@ fn a_legacy_request_describes_its_client_anew() {
         });
         assert_eq!(Value::Object(sent.params.unwrap()), json!({ "name": "t", "_meta": meta }));
     }
+    let silent = json!({ "roots": {} });
+    for (revision, declared) in [(V2025_06_18, &silent), (V2025_03_26, &json!({ "roots": {}, "elicitation": {} }))] {
+        let capabilities = up::capabilities(&handshake(revision, &silent));
+        assert_eq!(
+            Value::Object(capabilities),
+            *declared,
+            "{revision}: before there were forms nobody could decline them"
+        );
+    }
     let nobody = Handshake::of_initialize(&Map::new());
     let sent = up::request(&request("tools/list", &json!(null)), Id::from(2), None, &nobody, None);
     let meta = json!({ meta::PROTOCOL_VERSION: "2026-07-28", meta::CLIENT_CAPABILITIES: {} });

@@ -24,7 +24,7 @@ pub fn request(request: &Request, id: Id, token: Option<&Id>, handshake: &Handsh
 }
 
 /// What the legacy client can do, as a modern request declares it. What its revision cannot be asked (a URL, tools while
-/// sampling) is not promised, so that the server asks in another way.
+/// sampling) is not promised, so that the server asks in another way; but where it had no word for forms, the server still asks.
 pub fn capabilities(handshake: &Handshake) -> Map<String, Value> {
     let mut modern = super::down::capabilities(&handshake.capabilities);
     if handshake.revision < Revision::V2025_11_25 {
@@ -33,6 +33,9 @@ pub fn capabilities(handshake: &Handshake) -> Map<String, Value> {
                 parts.iter().for_each(|part| drop(declared.shift_remove(*part)));
             }
         }
+    }
+    if handshake.predates_forms() {
+        modern.insert("elicitation".into(), json!({}));
     }
     modern
 }

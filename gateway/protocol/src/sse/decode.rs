@@ -75,6 +75,11 @@ impl Decoder {
         Ok(None)
     }
 
+    /// Everything that is whole by now. A fault ends it, after what came before the fault.
+    pub fn frames(&mut self) -> impl Iterator<Item = Result<Frame, SseError>> {
+        std::iter::from_fn(|| self.next_frame().transpose())
+    }
+
     /// The stream has ended: an event without its blank line is dropped. Says whether anything was.
     pub fn finish(&mut self) -> bool {
         let dropped = !self.cut.is_empty() || self.event.size > 0 || !self.chunks.is_empty();
@@ -200,7 +205,7 @@ mod tests {
     fn frames(stream: &[u8]) -> Vec<Frame> {
         let mut decoder = Decoder::new(1 << 20);
         decoder.push(Bytes::copy_from_slice(stream));
-        std::iter::from_fn(|| decoder.next_frame().unwrap()).collect()
+        decoder.frames().map(Result::unwrap).collect()
     }
 
     fn event(data: &'static str) -> Frame {
@@ -249,7 +254,7 @@ mod tests {
             let mut decoder = Decoder::new(20);
             let failed = (0..100).any(|_| {
                 decoder.push(Bytes::from_static(chunk.as_bytes()));
-                std::iter::from_fn(|| decoder.next_frame().transpose()).any(|frame| frame.is_err())
+                decoder.frames().any(|frame| frame.is_err())
             });
             assert!(failed, "{chunk:?}");
             assert!(decoder.cut.capacity() < 4096);

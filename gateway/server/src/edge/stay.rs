@@ -9,7 +9,7 @@ use gateway_core::identity::Credential;
 use super::drain::Drain;
 
 /// How often the credential of an open stream is looked at again. No request is made on it that would do so.
-const RECHECK: Duration = Duration::from_secs(30);
+const RECHECK: Duration = Duration::from_secs(5);
 
 pub struct Stay {
     drain: Arc<Drain>,
