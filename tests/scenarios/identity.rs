@@ -53,7 +53,7 @@ async fn only_good_keys_open(kind: Kind) {
     assert_eq!(world.verify().0, 0);
 }
 
-fn find_string(document: &serde_json::Value, key: &str) -> String {
+pub fn find_string(document: &serde_json::Value, key: &str) -> String {
     match document {
         serde_json::Value::Array(items) => {
             items.iter().map(|item| find_string(item, key)).find(|text| !text.is_empty())

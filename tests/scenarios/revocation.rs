@@ -9,6 +9,8 @@ use portreeve_tests::http::pieces;
 use portreeve_tests::{Agent, Client, Kind, Piece, Step, Stub, World, messages};
 use serde_json::{Value, json};
 
+use crate::identity::find_string;
+
 /// More than the gateway takes, and less than anybody would call for ever.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -116,7 +118,7 @@ async fn a_suspended_agent_has_no_streams() {
 }
 
 fn revoke_key(world: &World) {
-    let id = world.database.sql("SELECT id FROM agent_api_keys WHERE agent_id = 'a-1'");
-    let revoked = world.cli(&["key", "revoke", id.trim()]);
+    let keys = world.cli_json(&["key", "list", "a-1", "--tenant", "acme"]);
+    let revoked = world.cli(&["key", "revoke", &find_string(&keys, "id")]);
     assert!(revoked.status.success(), "{}", String::from_utf8_lossy(&revoked.stderr));
 }

@@ -75,14 +75,12 @@ impl Upgrade {
     }
 }
 
-/// False: a WebSocket's connection is never used again.
+/// False, once it was a WebSocket: its connection is never used again.
 pub async fn serve(edge: &Arc<McpEdge>, session: &mut ServerSession, door: Door, upgrade: &Upgrade) -> bool {
     let slot = match edge.admit(&door).await {
         Ok((_, slot)) => slot,
-        Err(refused) => {
-            respond::answer(session, refused, None).await;
-            return false;
-        }
+        // Still plain HTTP, and the client may go on with it: it was not told otherwise.
+        Err(refused) => return matches!(respond::answer(session, refused, None).await, respond::Written::Whole),
     };
     let Some(head) = upgrade.accepted() else {
         return false;
