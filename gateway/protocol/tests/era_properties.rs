@@ -7,7 +7,7 @@ mod any;
 use any::{id, text, tree};
 use gateway_protocol::era::{self, Filter, Greeting, Handshake, InputKind, Level};
 use gateway_protocol::headers::{self, McpHeaders};
-use gateway_protocol::{Id, Message, Notification, Outcome, Request, Revision, RpcError};
+use gateway_protocol::{Message, Notification, Outcome, Request, Revision, RpcError};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, Value};

@@ -10,7 +10,7 @@ use gateway_protocol::headers::{decode_value, encode_value};
 use gateway_protocol::json::{check, parse_strict};
 use gateway_protocol::message::parse;
 use gateway_protocol::sse::{Decoder, Event, Frame, SseError};
-use gateway_protocol::{Body, Id, Message, Reply, RpcError};
+use gateway_protocol::{Body, Message, Reply, RpcError};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
