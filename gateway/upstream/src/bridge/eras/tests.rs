@@ -108,6 +108,16 @@ async fn a_legacy_handshake_is_its_own_question() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_client_from_before_there_were_forms_is_not_taken_for_one_that_declines_them() {
+    for (revision, bridged) in [("2024-11-05", true), ("2025-03-26", true), ("2025-06-18", false)] {
+        let upstream = FakeModern::new(Modern::Speaks, Legacy::Sessionless);
+        let bridge = bridge(&upstream, Protocol::Auto);
+        let answered = bridge.call(&legacy_client().message(&hello(&json!({}), revision))).await.unwrap();
+        assert_eq!(answered.session.is_some(), bridged, "{revision}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_refused_handshake_is_not_tried_again_for_ten_minutes() {
     let upstream = FakeModern::only();
     let bridge = bridge(&upstream, Protocol::Auto);

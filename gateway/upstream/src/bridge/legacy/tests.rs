@@ -65,7 +65,7 @@ async fn each_request_describes_the_client_and_each_answer_fits_it() {
         sent["params"],
         json!({ "cursor": "2", "_meta": {
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": { "sampling": {} },
+            "io.modelcontextprotocol/clientCapabilities": { "sampling": {}, "elicitation": {} },
             "io.modelcontextprotocol/clientInfo": { "name": "c", "version": "1" },
             "io.modelcontextprotocol/logLevel": "info",
         } })
