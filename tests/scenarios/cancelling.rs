@@ -48,7 +48,7 @@ const ENDED_WELL: &str = "SELECT count(*) FROM audit_logs WHERE status_code = 'o
 async fn a_modern_message_cancels_one_call_of_a_socket() {
     let quiet = || Step::on("tools/call").stream([progress(), Piece::Silence]);
     let (world, stub, agent) =
-        a_world(vec![Step::modern_server(json!({ "tools": {} })), quiet(), quiet(), quiet()]).await;
+        a_world(vec![Step::modern_server(&json!({ "tools": {} })), quiet(), quiet(), quiet()]).await;
     let mut socket = agent.ws("/crm/ws", &[]).unwrap();
     for id in [1, 2] {
         socket.send(&call(id, true));

@@ -45,7 +45,7 @@ async fn fifteen_hundred_tools_come_in_pages_each_once() {
 
 /// A stub of the stateless era, which lists what its steps say.
 async fn modern_stub(mut steps: Vec<Step>) -> Stub {
-    steps.push(Step::modern_server(json!({ "tools": {} })));
+    steps.push(Step::modern_server(&json!({ "tools": {} })));
     Stub::scripted(steps).await
 }
 

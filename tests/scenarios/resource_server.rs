@@ -27,8 +27,10 @@ fn initialize() -> Value {
     messages::initialize("2025-11-25", json!({}))
 }
 
+type Headers = Vec<(&'static str, &'static str)>;
+
 /// How each wire begins: the verb, the end of the path, and the headers that go with it.
-fn openings() -> Vec<(&'static str, &'static str, Vec<(&'static str, &'static str)>)> {
+fn openings() -> Vec<(&'static str, &'static str, Headers)> {
     let upgrade = vec![
         ("connection", "Upgrade"),
         ("upgrade", "websocket"),
@@ -152,7 +154,7 @@ async fn a_clients_credential_goes_no_further() {
     let news = [Piece::notification("notifications/tools/list_changed", json!({}))];
     let stub = Stub::scripted(vec![
         Step::legacy_server(),
-        Step::modern_server(json!({ "tools": {} })),
+        Step::modern_server(&json!({ "tools": {} })),
         Step::on("GET").stream(news).always(),
     ])
     .await;
@@ -202,7 +204,7 @@ async fn an_upstreams_challenge_is_its_operators_business() {
         };
         let stub = Stub::scripted(vec![
             Step::legacy_server(),
-            Step::modern_server(json!({ "tools": {} })),
+            Step::modern_server(&json!({ "tools": {} })),
             refuses("GET"),
             refuses("tools/call"),
             refuses("tools/list"),

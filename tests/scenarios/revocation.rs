@@ -21,7 +21,7 @@ async fn a_quiet_server() -> Stub {
     let listens = [Piece::notification("notifications/subscriptions/acknowledged", acknowledged), Piece::Silence];
     Stub::scripted(vec![
         Step::legacy_server(),
-        Step::modern_server(json!({ "tools": { "listChanged": true } })),
+        Step::modern_server(&json!({ "tools": { "listChanged": true } })),
         Step::on("GET").stream([Piece::Comment("here"), Piece::Silence]).always(),
         Step::on("subscriptions/listen").stream(listens).always(),
     ])

@@ -14,7 +14,7 @@ fn asks(state: &str) -> Step {
 
 async fn a_world(kind: Kind, states: &[&str], hold: u64) -> (World, Stub, Agent) {
     let stub = Stub::scripted(
-        [vec![Step::modern_server(json!({ "tools": {} }))], states.iter().map(|state| asks(state)).collect()].concat(),
+        [vec![Step::modern_server(&json!({ "tools": {} }))], states.iter().map(|state| asks(state)).collect()].concat(),
     )
     .await;
     let world = World::on(kind)
@@ -164,7 +164,7 @@ async fn a_modern_client_is_never_asked_on_its_stream() {
         Piece::answer(json!({ "content": [] })),
     ];
     let stub =
-        Stub::scripted(vec![Step::modern_server(json!({ "tools": {} })), Step::on("tools/call").stream(says)]).await;
+        Stub::scripted(vec![Step::modern_server(&json!({ "tools": {} })), Step::on("tools/call").stream(says)]).await;
     let world = World::on(Kind::Sqlite)
         .upstream("crm", json!({ "url": stub.url() }))
         .manifests("crm", &[("drop", "READ_ONLY")])

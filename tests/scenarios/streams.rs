@@ -134,7 +134,7 @@ async fn an_upstream_that_numbers_its_events_keeps_its_numbers() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_modern_client_that_leaves_ends_its_call() {
     let says = [progress(1), Piece::Silence];
-    let steps = vec![Step::modern_server(json!({ "tools": {} })), Step::on("tools/call").stream(says)];
+    let steps = vec![Step::modern_server(&json!({ "tools": {} })), Step::on("tools/call").stream(says)];
     let (world, _stub, agent) = a_world(steps).await;
     let mut body = call();
     body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");

@@ -82,7 +82,7 @@ async fn a_task_of_the_extension_is_fetched_by_its_caller_alone() {
     let mut working = task("working");
     working["resultType"] = json!("task");
     let (world, stub) = a_world(vec![
-        Step::modern_server(capabilities),
+        Step::modern_server(&capabilities),
         Step::on("tools/call").result(working),
         Step::on("tasks/get").result(finished).always(),
     ])

@@ -39,7 +39,7 @@ async fn vendors_words_pass_unchanged_between_peers_of_one_era() {
             Step::on("tools/call").result(called.clone()),
         ];
         match modern {
-            true => steps.push(Step::modern_server(capabilities.clone())),
+            true => steps.push(Step::modern_server(&capabilities)),
             false => steps.push(Step::legacy_server()),
         }
         let stub = Stub::scripted(steps).await;
@@ -82,9 +82,11 @@ async fn copies_of_arguments_in_headers_must_tell_the_truth() {
     let properties = json!({ "region": { "type": "string", "x-mcp-header": "Region" }, "count": { "type": "integer", "x-mcp-header": "Count" } });
     let tool = json!({ "name": "read", "inputSchema": { "type": "object", "properties": properties } });
     let list = json!({ "tools": [tool], "resultType": "complete", "ttlMs": 60_000, "cacheScope": "public" });
-    let stub =
-        Stub::scripted(vec![Step::modern_server(json!({ "tools": {} })), Step::on("tools/list").result(list).always()])
-            .await;
+    let stub = Stub::scripted(vec![
+        Step::modern_server(&json!({ "tools": {} })),
+        Step::on("tools/list").result(list).always(),
+    ])
+    .await;
     let world = World::on(Kind::Sqlite)
         .upstream("crm", json!({ "url": stub.url() }))
         .manifests("crm", &[("read", "READ_ONLY")])

@@ -78,7 +78,7 @@ impl Step {
         Self::on("initialize").result(greeting).session("up-1").always()
     }
 
-    pub fn modern_server(capabilities: Value) -> Self {
+    pub fn modern_server(capabilities: &Value) -> Self {
         let greeting = json!({ "supportedVersions": ["2026-07-28"], "capabilities": capabilities, "serverInfo": server(),
             "resultType": "complete", "ttlMs": 0, "cacheScope": "private" });
         Self::on("server/discover").result(greeting).always()
