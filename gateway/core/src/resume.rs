@@ -14,7 +14,11 @@ use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
 use gateway_protocol::sse;
 use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
+
+use crate::home::Home;
+use crate::ports::Seal;
 
 const PREFIX: &str = "pr.";
 const EVENTS_PER_STREAM: usize = 256;
@@ -23,11 +27,33 @@ const STREAMS_PER_SESSION: usize = 32;
 const BYTES: usize = 64 * 1024 * 1024;
 /// After a stream's end.
 const KEPT: SignedDuration = SignedDuration::from_mins(5);
+/// Longer than any event id of ours.
+const LONGEST_ID: usize = 1024;
 const LOOK_EVERY: SignedDuration = SignedDuration::from_secs(15);
 
 /// Whether an event id is one of ours.
 pub fn is_ours(event_id: &str) -> bool {
     event_id.starts_with(PREFIX)
+}
+
+/// Where a stream is kept, as its events' ids say it: sealed, so that nobody can send a node to an address of his own.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    tape: Home,
+}
+
+/// What the ids of a stream that is kept here end with, for clients whose session does not say where it lives.
+pub fn mark(home: &Home, seal: &dyn Seal) -> Option<String> {
+    home.at.as_ref()?;
+    let kept = Kept { tape: home.clone() };
+    Some(seal.seal(&serde_json::to_vec(&kept).ok()?)).filter(|mark| mark.len() < LONGEST_ID / 2)
+}
+
+/// The node that keeps the stream of this event, if its id says so.
+pub fn kept_at(event_id: &str, seal: &dyn Seal) -> Option<Home> {
+    let ours = event_id.strip_prefix(PREFIX).filter(|_| event_id.len() <= LONGEST_ID)?;
+    let mark = ours.splitn(3, '.').nth(2)?;
+    serde_json::from_slice::<Kept>(&seal.open(mark)?).ok().map(|kept| kept.tape)
 }
 
 #[derive(Default)]
@@ -45,6 +71,7 @@ struct Sessions {
 /// One stream's events, as far as they are kept.
 struct Tape {
     stream: Uuid,
+    mark: Option<String>,
     reel: Mutex<Reel>,
     all_bytes: Arc<AtomicUsize>,
 }
@@ -61,9 +88,9 @@ struct Reel {
 }
 
 impl Replays {
-    /// Begins to keep a stream of this session.
-    pub fn open(&self, session: &str, stream: Uuid, now: Timestamp) -> Recording {
-        let tape = Arc::new(Tape { stream, reel: Mutex::default(), all_bytes: Arc::clone(&self.bytes) });
+    /// Begins to keep a stream of this session. The mark is put on every event's id.
+    pub fn open(&self, session: &str, stream: Uuid, mark: Option<String>, now: Timestamp) -> Recording {
+        let tape = Arc::new(Tape { stream, mark, reel: Mutex::default(), all_bytes: Arc::clone(&self.bytes) });
         let mut sessions = lock(&self.sessions);
         sessions.forget_old(now, self.bytes.load(Ordering::Relaxed) > BYTES);
         let tapes = sessions.tapes.entry(session.to_owned()).or_default();
@@ -77,6 +104,7 @@ impl Replays {
     /// What follows this event, and then what still comes. `None`: nothing of it is kept, and nothing more will come.
     pub fn after(&self, session: &str, event_id: &str, now: Timestamp) -> Option<BoxStream<'static, sse::Frame>> {
         let (stream, number) = event_id.strip_prefix(PREFIX)?.split_once('.')?;
+        let number = number.split_once('.').map_or(number, |(number, _mark)| number);
         let (stream, number) = (Uuid::try_parse(stream).ok()?, number.parse::<u64>().ok()?);
         let mut sessions = lock(&self.sessions);
         sessions.forget_old(now, false);
@@ -135,7 +163,12 @@ impl Recording {
     pub fn add(&mut self, event: &mut sse::Event) {
         let mut reel = lock(&self.tape.reel);
         let number = reel.next;
-        event.id = Some(format!("{PREFIX}{}.{number}", self.tape.stream.simple()));
+        let mut id = format!("{PREFIX}{}.{number}", self.tape.stream.simple());
+        if let Some(mark) = &self.tape.mark {
+            id.push('.');
+            id.push_str(mark);
+        }
+        event.id = Some(id);
         reel.next += 1;
         let size = event.data.len();
         reel.bytes += size;
@@ -205,6 +238,7 @@ mod tests {
     use futures::FutureExt;
 
     use super::*;
+    use crate::testing::PlainSeal;
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -234,7 +268,7 @@ mod tests {
     #[test]
     fn the_rest_comes_once_and_then_what_follows() {
         let replays = Replays::default();
-        let mut recording = replays.open("s", Uuid::from_u128(1), NOW);
+        let mut recording = replays.open("s", Uuid::from_u128(1), None, NOW);
         let ids: Vec<_> = ["a", "b", "c"].iter().map(|text| add(&mut recording, text)).collect();
         assert!(is_ours(&ids[0]));
         let mut rest = replays.after("s", &ids[0], NOW).unwrap();
@@ -252,9 +286,25 @@ mod tests {
     }
 
     #[test]
+    fn an_event_says_where_its_stream_is_kept() {
+        let home = Home { node: Uuid::from_u128(7), at: Some("http://10.0.0.7:8080".into()) };
+        let replays = Replays::default();
+        let mut recording = replays.open("s", Uuid::from_u128(1), mark(&home, &PlainSeal), NOW);
+        let first = add(&mut recording, "a");
+        add(&mut recording, "b");
+        assert_eq!(kept_at(&first, &PlainSeal), Some(home.clone()));
+        assert_eq!(read(&mut replays.after("s", &first, NOW).unwrap()), texts(&["b"]), "the mark is not in the way");
+        let forged = format!("{PREFIX}{}.0.{}", Uuid::nil().simple(), r#"{"home":"http://elsewhere"}"#);
+        for id in [forged.as_str(), "pr.x.0", "17", &"x".repeat(LONGEST_ID + 1)] {
+            assert_eq!(kept_at(id, &PlainSeal), None, "{id}");
+        }
+        assert_eq!(mark(&Home { at: None, ..home }, &PlainSeal), None, "nobody could ask there");
+    }
+
+    #[test]
     fn a_waiting_reader_is_woken() {
         let replays = Replays::default();
-        let mut recording = replays.open("s", Uuid::from_u128(1), NOW);
+        let mut recording = replays.open("s", Uuid::from_u128(1), None, NOW);
         let first = add(&mut recording, "a");
         let mut rest = replays.after("s", &first, NOW).unwrap();
         let (waker, woken) = counting_waker();
@@ -277,7 +327,7 @@ mod tests {
     #[test]
     fn what_is_kept_is_bounded() {
         let replays = Replays::default();
-        let mut recording = replays.open("s", Uuid::from_u128(1), NOW);
+        let mut recording = replays.open("s", Uuid::from_u128(1), None, NOW);
         let first = add(&mut recording, "0");
         for n in 1..=300 {
             add(&mut recording, &n.to_string());
@@ -289,7 +339,7 @@ mod tests {
         (0..3).for_each(|_| drop(add(&mut recording, &large)));
         assert_eq!(read(&mut replays.after("s", &before, NOW).unwrap()).len(), 2);
         for n in 2..=STREAMS_PER_SESSION as u128 + 1 {
-            drop(replays.open("s", Uuid::from_u128(n), NOW));
+            drop(replays.open("s", Uuid::from_u128(n), None, NOW));
         }
         assert!(replays.after("s", &before, NOW).is_none(), "a session keeps so many streams");
         drop(recording);
@@ -299,7 +349,7 @@ mod tests {
     #[test]
     fn an_ended_stream_is_kept_for_a_while() {
         let replays = Replays::default();
-        let mut recording = replays.open("s", Uuid::from_u128(1), NOW);
+        let mut recording = replays.open("s", Uuid::from_u128(1), None, NOW);
         let first = add(&mut recording, "a");
         add(&mut recording, "b");
         assert!(replays.after("s", &first, NOW + KEPT + KEPT).is_some(), "it goes on");

@@ -35,6 +35,9 @@ const SEAL_KEY: &str = "seal";
 /// How long upstreams may take over their farewells when the node ends.
 const FAREWELL: Duration = Duration::from_secs(2);
 
+/// What a node may take beyond the longest call before its peers give up on its answer.
+const PEER_MARGIN: Duration = Duration::from_secs(10);
+
 #[derive(Debug, thiserror::Error)]
 pub enum ComposeError {
     #[error("{}", lines(.0))]
@@ -45,6 +48,8 @@ pub enum ComposeError {
     Audit(String),
     #[error("upstreams.{0}: {1}")]
     Upstream(Namespace, String),
+    #[error("cluster.ca: `{0}` cannot be used: {1}")]
+    Cluster(String, String),
     #[error("upstreams: {0}")]
     Engine(#[from] gateway_upstream::engine::EngineError),
     #[error("{0}")]
@@ -113,8 +118,10 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     let engine = Arc::new(engine(config, &fixed, &configured)?);
 
     let seal: Arc<dyn Seal> = Arc::new(AeadSeal::new(&seal_key));
-    let peers: Arc<dyn Peers> = Arc::new(HttpPeers::default());
+    let peers: Arc<dyn Peers> = Arc::new(peers(config)?);
     let home = home(config);
+    // Traces of carried requests name nodes by this.
+    tracing::info!(node = %home.node, at = home.at.as_deref().unwrap_or("nowhere"), "this node among its peers");
     let ports = Ports {
         directory: Arc::new(directory),
         usage: Arc::clone(&limits) as _,
@@ -168,6 +175,18 @@ fn engine(config: &Config, fixed: &[Member], configured: &Configured) -> Result<
     members.extend(configured.members());
     let info = ServerInfo::new("portreeve".parse()?, env!("CARGO_PKG_VERSION"));
     Ok(Engine::new(members, &config.tool_separator, info)?)
+}
+
+/// The other nodes, whose certificates are checked like any server's unless the operator names an authority of their own.
+fn peers(config: &Config) -> Result<HttpPeers, ComposeError> {
+    let longest = config.limits.call_time + PEER_MARGIN;
+    let Some(file) = &config.cluster.ca else {
+        return Ok(HttpPeers::new(longest));
+    };
+    let broken = |what: String| ComposeError::Cluster(file.display().to_string(), what);
+    let pem = std::fs::read(file).map_err(|error| broken(error.to_string()))?;
+    HttpPeers::trusting(&pem, longest)
+        .map_err(|error| broken(std::error::Error::source(&error).unwrap_or(&error).to_string()))
 }
 
 /// This process, and where its peers find it: a listener on every address of the machine names none of them.
