@@ -40,8 +40,8 @@ pub enum HttpUpstreamError {
 
 /// Nothing of the request was written: whoever it was for has not seen it.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct Unsent(#[source] pub(crate) BoxError);
+#[error(transparent)]
+pub(crate) struct Unsent(pub(crate) BoxError);
 
 /// Whose signature on a server's certificate is good.
 #[derive(Debug, Clone)]
