@@ -1,5 +1,6 @@
 //! The composition root: which adapter stands behind which port. Everything else is told what it gets.
 
+mod cluster;
 mod upstreams;
 
 use std::sync::{Arc, Mutex};
@@ -14,9 +15,8 @@ use gateway_core::refusal::Manner;
 use gateway_core::{Chain, Namespace};
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
 use gateway_tools::adp;
-use gateway_upstream::{Engine, HttpPeers, Member, ServerInfo};
+use gateway_upstream::{Engine, Member, ServerInfo};
 use rand::RngCore;
-use uuid::Uuid;
 
 use crate::clock::SystemClock;
 use crate::config::{AuditWait, Config, OnDenied, Problem};
@@ -34,9 +34,6 @@ pub use upstreams::transport_for;
 const SEAL_KEY: &str = "seal";
 /// How long upstreams may take over their farewells when the node ends.
 const FAREWELL: Duration = Duration::from_secs(2);
-
-/// What a node may take beyond the longest call before its peers give up on its answer.
-const PEER_MARGIN: Duration = Duration::from_secs(10);
 
 #[derive(Debug, thiserror::Error)]
 pub enum ComposeError {
@@ -118,8 +115,8 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     let engine = Arc::new(engine(config, &fixed, &configured)?);
 
     let seal: Arc<dyn Seal> = Arc::new(AeadSeal::new(&seal_key));
-    let peers: Arc<dyn Peers> = Arc::new(peers(config)?);
-    let home = home(config);
+    let peers: Arc<dyn Peers> = Arc::new(cluster::peers(config)?);
+    let home = cluster::home(config);
     // Traces of carried requests name nodes by this.
     tracing::info!(node = %home.node, at = home.at.as_deref().unwrap_or("nowhere"), "this node among its peers");
     let ports = Ports {
@@ -175,26 +172,6 @@ fn engine(config: &Config, fixed: &[Member], configured: &Configured) -> Result<
     members.extend(configured.members());
     let info = ServerInfo::new("portreeve".parse()?, env!("CARGO_PKG_VERSION"));
     Ok(Engine::new(members, &config.tool_separator, info)?)
-}
-
-/// The other nodes, whose certificates are checked like any server's unless the operator names an authority of their own.
-fn peers(config: &Config) -> Result<HttpPeers, ComposeError> {
-    let longest = config.limits.call_time + PEER_MARGIN;
-    let Some(file) = &config.cluster.ca else {
-        return Ok(HttpPeers::new(longest));
-    };
-    let broken = |what: String| ComposeError::Cluster(file.display().to_string(), what);
-    let pem = std::fs::read(file).map_err(|error| broken(error.to_string()))?;
-    HttpPeers::trusting(&pem, longest)
-        .map_err(|error| broken(std::error::Error::source(&error).unwrap_or(&error).to_string()))
-}
-
-/// This process, and where its peers find it: a listener on every address of the machine names none of them.
-fn home(config: &Config) -> Home {
-    let scheme = if config.listen.tls.is_some() { "https" } else { "http" };
-    let mcp = config.listen.mcp;
-    let own = (!mcp.ip().is_unspecified()).then(|| format!("{scheme}://{mcp}"));
-    Home { node: Uuid::new_v4(), at: config.cluster.advertise.clone().or(own) }
 }
 
 impl Node {

@@ -126,7 +126,9 @@ fn a_stream_is_resumed_where_it_is_kept() {
         inbound.headers.last_event_id = Some(last_event_id.into());
         inbound
     };
-    [&here, there.as_ref()].map(|bench| bench.answers(|_| Answered::nothing(405)));
+    for bench in [&here, there.as_ref()] {
+        bench.answers(|_| Answered::nothing(405));
+    }
     let peer = Arc::clone(&there);
     here.carries(move |_, carried| {
         assert_eq!(carried.method, "GET");
