@@ -9,6 +9,7 @@
 
 mod adp;
 mod aggregate;
+mod any_node;
 mod architecture;
 mod bridge_legs;
 mod bypasses;

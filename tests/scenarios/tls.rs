@@ -12,7 +12,7 @@ fn openssl(directory: &Path, arguments: &str) {
 }
 
 /// An authority, a server's and a client's certificate.
-fn certificates(directory: &Path) {
+pub fn certificates(directory: &Path) {
     std::fs::write(directory.join("names"), "subjectAltName=DNS:localhost,IP:127.0.0.1").unwrap();
     let key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes";
     openssl(directory, &format!("req -x509 {key} -days 1 -subj /CN=authority -keyout ca.key -out ca.pem"));

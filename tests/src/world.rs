@@ -116,18 +116,24 @@ impl World {
 
     /// A second node with the same configuration and store, on other ports and with its own spool.
     pub fn second_node(&self) -> Node {
+        self.second_node_with(|_| {})
+    }
+
+    /// The same with a change of its configuration.
+    pub fn second_node_with(&self, change: impl FnOnce(&mut Value)) -> Node {
         let text = std::fs::read_to_string(self.config_path()).expect("the configuration");
         let mut config: Value = serde_json::from_str(&text).expect("written as JSON");
         let (port, console) = (free_port(), free_port());
         config["listen"]["mcp"] = json!(format!("127.0.0.1:{port}"));
         config["listen"]["console"] = json!(format!("127.0.0.1:{console}"));
-        config["audit"] = json!({ "spool": "spool-two" });
-        let file = self.directory.path().join("second.yaml");
+        config["audit"] = json!({ "spool": format!("spool-{port}") });
+        change(&mut config);
+        let file = self.directory.path().join(format!("node-{port}.yaml"));
         std::fs::write(&file, config.to_string()).expect("the second configuration");
         let mut command = Command::new(portreeve());
         command.arg("serve").arg("--config").arg(&file).current_dir(self.directory.path());
         command.envs(self.environment.iter().cloned());
-        let mut process = Process::start(&mut command, &self.directory.path().join("second.log"));
+        let mut process = Process::start(&mut command, &self.directory.path().join(format!("node-{port}.log")));
         process.wait_for_port(port);
         Node { process, port }
     }

@@ -6,6 +6,7 @@ use gateway_protocol::{Message, Revision};
 use serde_json::{Map, Value};
 
 use crate::classification::Classification;
+use crate::home::Passage;
 use crate::identity::Principal;
 use crate::manifest::RiskLevel;
 use crate::names::{Namespace, ToolName, TraceId};
@@ -89,6 +90,8 @@ pub struct Exchange {
     pub about: Option<ToolName>,
     /// The round whose `requestState` this carries.
     pub continues: Option<TraceId>,
+    /// Which node was asked, where that was not this one.
+    pub passage: Option<Passage>,
 }
 
 impl Exchange {
@@ -106,6 +109,7 @@ impl Exchange {
             member: None,
             about: None,
             continues: None,
+            passage: None,
         }
     }
 

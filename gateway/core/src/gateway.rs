@@ -25,7 +25,7 @@ use gateway_protocol::{Body, Id, Message, Revision, message, sse};
 
 use crate::chain::Chain;
 use crate::exchange::{Ask, Route};
-use crate::home::Home;
+use crate::home::{Home, Passage};
 use crate::identity::{Credential, Principal};
 use crate::lists::ListFilter;
 use crate::names::TraceId;
@@ -124,6 +124,7 @@ struct Caller {
     filter: ListFilter,
     metadata_url: Option<String>,
     session: Shown,
+    passage: Option<Passage>,
 }
 
 /// The session id that a caller showed, opened once for all that ask.
@@ -178,8 +179,8 @@ impl Gateway {
     }
 
     pub async fn handle(&self, mut inbound: Inbound) -> Answer {
-        let arrived = match self.arrived(&mut inbound) {
-            Ok(arrived) => arrived,
+        let passage = match self.arrived(&mut inbound) {
+            Ok(passage) => passage,
             Err(misdirected) => return misdirected,
         };
         // Identity comes before parsing, so that even an unreadable body is written into somebody's chain.
@@ -191,8 +192,11 @@ impl Gateway {
             Verb::Post(body) => Some(message::parse(body, self.settings.load().max_depth)),
             Verb::Get | Verb::Delete => None,
         };
-        let caller = self.caller(&mut inbound, principal);
-        if !arrived && let Some(home) = self.elsewhere(&caller, parsed.as_ref()) {
+        let caller = Caller { passage, ..self.caller(&mut inbound, principal) };
+        // What was carried once stays where it came: no request goes round in circles.
+        if passage.is_none()
+            && let Some(home) = self.elsewhere(&caller, parsed.as_ref())
+        {
             // Only what is carried is put together again: few requests are.
             let whole = Inbound { headers: caller.headers.clone(), carried: caller.carried.clone(), ..inbound };
             let request = self.to_carried(&whole, &home);
@@ -237,6 +241,7 @@ impl Gateway {
             filter: inbound.filter.clone(),
             metadata_url: inbound.metadata_url.take(),
             session,
+            passage: None,
         }
     }
 

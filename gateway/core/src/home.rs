@@ -16,6 +16,13 @@ pub struct Home {
     pub at: Option<String>,
 }
 
+/// How a request came from the node that the caller asked to the one that holds what it is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passage {
+    pub from: Uuid,
+    pub to: Uuid,
+}
+
 /// A node that knows no other: whatever does not live here is gone.
 pub struct NoPeers;
 

@@ -117,13 +117,16 @@ pub struct Carried {
     pub wire: Wire,
 }
 
-/// Either way the caller rebuilds what was there, or refuses.
+/// Where nothing of the request arrived, the caller rebuilds what was there, or refuses.
 #[derive(Debug, thiserror::Error)]
 pub enum PeerError {
     #[error("the node that held this is gone")]
     Gone,
     #[error("the node that holds this cannot be reached")]
     Unreachable(#[source] BoxError),
+    /// It may have done what it was asked to do, so nobody else may do it.
+    #[error("the node that holds this took the request and broke off")]
+    Broken(#[source] BoxError),
 }
 
 /// The other nodes.

@@ -218,6 +218,12 @@ pub fn upstream_error(error: &UpstreamError, id: Option<Id>) -> Message {
     Message::error(id, RpcError { code: code::INTERNAL, message, data: None })
 }
 
+/// The node that holds what was asked about has the request, and perhaps did what it says: it is recorded there.
+pub fn node_failed(id: Option<Id>) -> Answer {
+    let message = "the node that holds this session took the request and did not answer; whether it was carried out is in the audit log";
+    Answer::message(502, &Message::error(id, RpcError::new(code::INTERNAL, message)))
+}
+
 /// A reply that a plugin would not let through, as the error that takes its place.
 pub fn withheld(trace_id: &TraceId, reason: &Reason, manner: Manner, id: Option<Id>) -> Message {
     let mut object = DecisionObject::deny(trace_id, reason);

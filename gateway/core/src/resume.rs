@@ -14,7 +14,11 @@ use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
 use gateway_protocol::sse;
 use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
+
+use crate::home::Home;
+use crate::ports::Seal;
 
 const PREFIX: &str = "pr.";
 const EVENTS_PER_STREAM: usize = 256;
@@ -23,11 +27,33 @@ const STREAMS_PER_SESSION: usize = 32;
 const BYTES: usize = 64 * 1024 * 1024;
 /// After a stream's end.
 const KEPT: SignedDuration = SignedDuration::from_mins(5);
+/// Longer than any event id of ours.
+const LONGEST_ID: usize = 1024;
 const LOOK_EVERY: SignedDuration = SignedDuration::from_secs(15);
 
 /// Whether an event id is one of ours.
 pub fn is_ours(event_id: &str) -> bool {
     event_id.starts_with(PREFIX)
+}
+
+/// Where a stream is kept, as its events' ids say it: sealed, so that nobody can send a node to an address of his own.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    tape: Home,
+}
+
+/// What the ids of a stream that is kept here end with, for clients whose session does not say where it lives.
+pub fn mark(home: &Home, seal: &dyn Seal) -> Option<String> {
+    home.at.as_ref()?;
+    let kept = Kept { tape: home.clone() };
+    Some(seal.seal(&serde_json::to_vec(&kept).ok()?)).filter(|mark| mark.len() < LONGEST_ID / 2)
+}
+
+/// The node that keeps the stream of this event, if its id says so.
+pub fn kept_at(event_id: &str, seal: &dyn Seal) -> Option<Home> {
+    let ours = event_id.strip_prefix(PREFIX).filter(|_| event_id.len() <= LONGEST_ID)?;
+    let mark = ours.splitn(3, '.').nth(2)?;
+    serde_json::from_slice::<Kept>(&seal.open(mark)?).ok().map(|kept| kept.tape)
 }
 
 #[derive(Default)]
@@ -45,6 +71,7 @@ struct Sessions {
 /// One stream's events, as far as they are kept.
 struct Tape {
     stream: Uuid,
+    mark: Option<String>,
     reel: Mutex<Reel>,
     all_bytes: Arc<AtomicUsize>,
 }
@@ -61,9 +88,9 @@ struct Reel {
 }
 
 impl Replays {
-    /// Begins to keep a stream of this session.
-    pub fn open(&self, session: &str, stream: Uuid, now: Timestamp) -> Recording {
-        let tape = Arc::new(Tape { stream, reel: Mutex::default(), all_bytes: Arc::clone(&self.bytes) });
+    /// Begins to keep a stream of this session. The mark is put on every event's id.
+    pub fn open(&self, session: &str, stream: Uuid, mark: Option<String>, now: Timestamp) -> Recording {
+        let tape = Arc::new(Tape { stream, mark, reel: Mutex::default(), all_bytes: Arc::clone(&self.bytes) });
         let mut sessions = lock(&self.sessions);
         sessions.forget_old(now, self.bytes.load(Ordering::Relaxed) > BYTES);
         let tapes = sessions.tapes.entry(session.to_owned()).or_default();
@@ -77,6 +104,7 @@ impl Replays {
     /// What follows this event, and then what still comes. `None`: nothing of it is kept, and nothing more will come.
     pub fn after(&self, session: &str, event_id: &str, now: Timestamp) -> Option<BoxStream<'static, sse::Frame>> {
         let (stream, number) = event_id.strip_prefix(PREFIX)?.split_once('.')?;
+        let number = number.split_once('.').map_or(number, |(number, _mark)| number);
         let (stream, number) = (Uuid::try_parse(stream).ok()?, number.parse::<u64>().ok()?);
         let mut sessions = lock(&self.sessions);
         sessions.forget_old(now, false);
@@ -135,7 +163,12 @@ impl Recording {
     pub fn add(&mut self, event: &mut sse::Event) {
         let mut reel = lock(&self.tape.reel);
         let number = reel.next;
-        event.id = Some(format!("{PREFIX}{}.{number}", self.tape.stream.simple()));
+        let mut id = format!("{PREFIX}{}.{number}", self.tape.stream.simple());
+        if let Some(mark) = &self.tape.mark {
+            id.push('.');
+            id.push_str(mark);
+        }
+        event.id = Some(id);
         reel.next += 1;
         let size = event.data.len();
         reel.bytes += size;
@@ -200,113 +233,4 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
-    use futures::FutureExt;
-
-    use super::*;
-
-    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
-
-    fn add(recording: &mut Recording, text: &str) -> String {
-        let mut event = sse::Event::message(text.to_owned());
-        recording.add(&mut event);
-        event.id.unwrap()
-    }
-
-    /// What the stream says now; `None` at the end means that it is over.
-    fn read(stream: &mut BoxStream<'static, sse::Frame>) -> Vec<Option<String>> {
-        let mut said = Vec::new();
-        while let Some(frame) = stream.next().now_or_never() {
-            let Some(sse::Frame::Event(event)) = frame else {
-                said.push(None);
-                break;
-            };
-            said.push(Some(String::from_utf8(event.data.to_vec()).unwrap()));
-        }
-        said
-    }
-
-    fn texts(texts: &[&str]) -> Vec<Option<String>> {
-        texts.iter().map(|text| (!text.is_empty()).then(|| (*text).to_owned())).collect()
-    }
-
-    #[test]
-    fn the_rest_comes_once_and_then_what_follows() {
-        let replays = Replays::default();
-        let mut recording = replays.open("s", Uuid::from_u128(1), NOW);
-        let ids: Vec<_> = ["a", "b", "c"].iter().map(|text| add(&mut recording, text)).collect();
-        assert!(is_ours(&ids[0]));
-        let mut rest = replays.after("s", &ids[0], NOW).unwrap();
-        assert_eq!(read(&mut rest), texts(&["b", "c"]));
-        add(&mut recording, "d");
-        assert_eq!(read(&mut rest), texts(&["d"]), "live");
-        let last = add(&mut recording, "e");
-        drop(recording);
-        assert_eq!(read(&mut rest), texts(&["e", ""]));
-        assert_eq!(read(&mut replays.after("s", &ids[2], NOW).unwrap()), texts(&["d", "e", ""]));
-        assert!(replays.after("s", &last, NOW).is_none(), "all was seen and nothing will come");
-        for (session, id) in [("other", ids[0].as_str()), ("s", "pr.x.0"), ("s", "pr."), ("s", "17")] {
-            assert!(replays.after(session, id, NOW).is_none(), "{session} {id}");
-        }
-    }
-
-    #[test]
-    fn a_waiting_reader_is_woken() {
-        let replays = Replays::default();
-        let mut recording = replays.open("s", Uuid::from_u128(1), NOW);
-        let first = add(&mut recording, "a");
-        let mut rest = replays.after("s", &first, NOW).unwrap();
-        let (waker, woken) = counting_waker();
-        assert!(rest.poll_next_unpin(&mut Context::from_waker(&waker)).is_pending());
-        add(&mut recording, "b");
-        assert_eq!(woken.load(Ordering::SeqCst), 1);
-    }
-
-    fn counting_waker() -> (Waker, Arc<AtomicUsize>) {
-        struct Counts(Arc<AtomicUsize>);
-        impl std::task::Wake for Counts {
-            fn wake(self: Arc<Self>) {
-                self.0.fetch_add(1, Ordering::SeqCst);
-            }
-        }
-        let woken = Arc::new(AtomicUsize::new(0));
-        (Arc::new(Counts(Arc::clone(&woken))).into(), woken)
-    }
-
-    #[test]
-    fn what_is_kept_is_bounded() {
-        let replays = Replays::default();
-        let mut recording = replays.open("s", Uuid::from_u128(1), NOW);
-        let first = add(&mut recording, "0");
-        for n in 1..=300 {
-            add(&mut recording, &n.to_string());
-        }
-        let rest = read(&mut replays.after("s", &first, NOW).unwrap());
-        assert_eq!((rest.len(), rest[0].as_deref()), (EVENTS_PER_STREAM, Some("45")), "the oldest are gone");
-        let large = "x".repeat(BYTES_PER_STREAM / 2);
-        let before = add(&mut recording, "y");
-        (0..3).for_each(|_| drop(add(&mut recording, &large)));
-        assert_eq!(read(&mut replays.after("s", &before, NOW).unwrap()).len(), 2);
-        for n in 2..=STREAMS_PER_SESSION as u128 + 1 {
-            drop(replays.open("s", Uuid::from_u128(n), NOW));
-        }
-        assert!(replays.after("s", &before, NOW).is_none(), "a session keeps so many streams");
-        drop(recording);
-        assert_eq!(replays.bytes.load(Ordering::Relaxed), 0, "and gives their memory back");
-    }
-
-    #[test]
-    fn an_ended_stream_is_kept_for_a_while() {
-        let replays = Replays::default();
-        let mut recording = replays.open("s", Uuid::from_u128(1), NOW);
-        let first = add(&mut recording, "a");
-        add(&mut recording, "b");
-        assert!(replays.after("s", &first, NOW + KEPT + KEPT).is_some(), "it goes on");
-        drop(recording);
-        let ended = NOW + KEPT + KEPT + LOOK_EVERY;
-        assert!(replays.after("s", &first, ended).is_some());
-        assert!(replays.after("s", &first, ended + KEPT).is_none());
-        assert_eq!(replays.bytes.load(Ordering::Relaxed), 0);
-    }
-}
+mod tests;

@@ -1,5 +1,6 @@
 //! The composition root: which adapter stands behind which port. Everything else is told what it gets.
 
+mod cluster;
 mod upstreams;
 
 use std::sync::{Arc, Mutex};
@@ -14,9 +15,8 @@ use gateway_core::refusal::Manner;
 use gateway_core::{Chain, Namespace};
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
 use gateway_tools::adp;
-use gateway_upstream::{Engine, HttpPeers, Member, ServerInfo};
+use gateway_upstream::{Engine, Member, ServerInfo};
 use rand::RngCore;
-use uuid::Uuid;
 
 use crate::clock::SystemClock;
 use crate::config::{AuditWait, Config, OnDenied, Problem};
@@ -45,6 +45,8 @@ pub enum ComposeError {
     Audit(String),
     #[error("upstreams.{0}: {1}")]
     Upstream(Namespace, String),
+    #[error("cluster.ca: `{0}` cannot be used: {1}")]
+    Cluster(String, String),
     #[error("upstreams: {0}")]
     Engine(#[from] gateway_upstream::engine::EngineError),
     #[error("{0}")]
@@ -113,8 +115,10 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     let engine = Arc::new(engine(config, &fixed, &configured)?);
 
     let seal: Arc<dyn Seal> = Arc::new(AeadSeal::new(&seal_key));
-    let peers: Arc<dyn Peers> = Arc::new(HttpPeers::default());
-    let home = home(config);
+    let peers: Arc<dyn Peers> = Arc::new(cluster::peers(config)?);
+    let home = cluster::home(config);
+    // Traces of carried requests name nodes by this.
+    tracing::info!(node = %home.node, at = home.at.as_deref().unwrap_or("nowhere"), "this node among its peers");
     let ports = Ports {
         directory: Arc::new(directory),
         usage: Arc::clone(&limits) as _,
@@ -168,14 +172,6 @@ fn engine(config: &Config, fixed: &[Member], configured: &Configured) -> Result<
     members.extend(configured.members());
     let info = ServerInfo::new("portreeve".parse()?, env!("CARGO_PKG_VERSION"));
     Ok(Engine::new(members, &config.tool_separator, info)?)
-}
-
-/// This process, and where its peers find it: a listener on every address of the machine names none of them.
-fn home(config: &Config) -> Home {
-    let scheme = if config.listen.tls.is_some() { "https" } else { "http" };
-    let mcp = config.listen.mcp;
-    let own = (!mcp.ip().is_unspecified()).then(|| format!("{scheme}://{mcp}"));
-    Home { node: Uuid::new_v4(), at: config.cluster.advertise.clone().or(own) }
 }
 
 impl Node {

@@ -114,7 +114,7 @@ fn mcp_service(config: &Config, node: &Arc<Node>, drain: &Arc<Drain>) -> Result<
             body_time: limits.body_time,
             idle_time: limits.idle_time,
         },
-        admission: admission(config, config.listen.mcp),
+        admission: admission(config, config.listen.mcp).for_peers(config.cluster.advertise.as_deref()),
         resource: Resource::new(
             config.listen.public_url.clone(),
             config.listen.tls.is_some(),

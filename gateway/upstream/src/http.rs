@@ -5,7 +5,7 @@
 
 mod answer;
 pub(crate) mod carrier;
-mod client;
+pub(crate) mod client;
 mod lines;
 mod request;
 mod stream;

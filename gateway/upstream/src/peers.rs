@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::StreamExt;
-use futures::stream::BoxStream;
+use futures::stream::{self, BoxStream};
 use gateway_core::BoxError;
 use gateway_core::home::Home;
 use gateway_core::identity::Credential;
@@ -20,11 +20,15 @@ use http::Method;
 use http::uri::PathAndQuery;
 use moka::sync::Cache;
 
+use crate::http::HttpUpstreamError;
 use crate::http::carrier::{Carried as Response, Carrier};
+use crate::http::client::{Authorities, Unsent};
 
 /// A node that does not take a connection for this long is gone.
 const CONNECT: Duration = Duration::from_secs(2);
 const MOST_PEERS: u64 = 256;
+/// A node's stream that says nothing at all for this long is dead: it would say that it is still there every few seconds.
+const SILENCE: Duration = Duration::from_secs(60);
 /// Said by a node that is not the one that was meant: another process has its address now.
 const MISDIRECTED: u16 = 421;
 /// What of a peer's answer is for the client.
@@ -32,35 +36,54 @@ const PASSED_ON: [&str; 4] = ["mcp-session-id", "www-authenticate", "retry-after
 
 pub struct HttpPeers {
     known: Cache<String, Arc<Carrier>>,
-}
-
-impl Default for HttpPeers {
-    fn default() -> Self {
-        Self { known: Cache::new(MOST_PEERS) }
-    }
+    authorities: Authorities,
+    /// Until an answer begins, and until one that is no stream is whole. A node gives up on an upstream before that.
+    longest: Duration,
 }
 
 impl HttpPeers {
+    /// Certificates of nodes are checked against the system's authorities.
+    pub fn new(longest: Duration) -> Self {
+        Self { known: Cache::new(MOST_PEERS), authorities: Authorities::OfTheSystem, longest }
+    }
+
+    /// The same with these authorities, the text of a PEM file, and no others.
+    pub fn trusting(pem: &[u8], longest: Duration) -> Result<Self, HttpUpstreamError> {
+        Ok(Self { authorities: Authorities::from_pem(pem)?, ..Self::new(longest) })
+    }
+
     fn carrier(&self, at: &str) -> Result<Arc<Carrier>, BoxError> {
         if let Some(known) = self.known.get(at) {
             return Ok(known);
         }
-        let carrier = Arc::new(Carrier::new(at, &[], CONNECT)?);
+        let carrier = Arc::new(Carrier::trusting(&self.authorities, at, &[], CONNECT)?);
         self.known.insert(at.to_owned(), Arc::clone(&carrier));
         Ok(carrier)
     }
 
-    async fn send(&self, at: &str, request: &Carried) -> Result<Response, BoxError> {
-        let carrier = self.carrier(at)?;
+    async fn send(&self, at: &str, request: &Carried) -> Result<Response, PeerError> {
+        let carrier = self.carrier(at).map_err(PeerError::Unreachable)?;
         let base = carrier.outgoing().url().path().trim_end_matches('/');
-        let target: PathAndQuery = format!("{base}{}", request.path).parse()?;
+        let unaddressed = |error: http::Error| PeerError::Unreachable(error.into());
+        let target =
+            PathAndQuery::try_from(format!("{base}{}", request.path)).map_err(|error| unaddressed(error.into()))?;
         let mut headers: Vec<(&str, &str)> =
             request.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         if let Credential::Key(key) = &request.credential {
             headers.push(("x-api-key", key));
         }
-        let method = Method::from_bytes(request.method.as_bytes())?;
-        carrier.send(method, Some(&target), &headers, request.body.clone()).await
+        let method = Method::from_bytes(request.method.as_bytes()).map_err(|error| unaddressed(error.into()))?;
+        match self.in_time(carrier.send(method, Some(&target), &headers, request.body.clone())).await {
+            Err(error) if error.is::<Unsent>() => Err(PeerError::Unreachable(error)),
+            // What only listens does nothing that could be done twice.
+            Err(error) if request.method == "GET" => Err(PeerError::Unreachable(error)),
+            sent => sent.map_err(PeerError::Broken),
+        }
+    }
+
+    async fn in_time<T>(&self, work: impl Future<Output = Result<T, BoxError>>) -> Result<T, BoxError> {
+        let late = |_| format!("no answer in {:?}", self.longest);
+        tokio::time::timeout(self.longest, work).await.map_err(late)?
     }
 }
 
@@ -70,7 +93,7 @@ impl Peers for HttpPeers {
         let Some(at) = &to.at else {
             return Err(PeerError::Gone);
         };
-        let response = self.send(at, &request).await.map_err(PeerError::Unreachable)?;
+        let response = self.send(at, &request).await?;
         let status = response.status();
         if status == MISDIRECTED {
             return Err(PeerError::Gone);
@@ -80,7 +103,7 @@ impl Peers for HttpPeers {
         let body = if response.is_stream() {
             AnswerBody::Events(whole_stream(response.events(), asked(&request)))
         } else {
-            let whole = response.whole().await.map_err(PeerError::Unreachable)?;
+            let whole = self.in_time(response.whole()).await.map_err(PeerError::Broken)?;
             if whole.is_empty() { AnswerBody::Empty } else { AnswerBody::Json(whole) }
         };
         Ok(Answer { status, headers, body })
@@ -99,7 +122,14 @@ fn whole_stream(
     frames: BoxStream<'static, Result<sse::Frame, BoxError>>,
     id: Option<Id>,
 ) -> BoxStream<'static, sse::Frame> {
-    let frames = frames.filter_map(move |frame| {
+    let heard = stream::unfold(Some(frames), |frames| async {
+        let mut frames = frames?;
+        match tokio::time::timeout(SILENCE, frames.next()).await {
+            Ok(frame) => Some((frame?, Some(frames))),
+            Err(_) => Some((Err(format!("silent for {SILENCE:?}").into()), None)),
+        }
+    });
+    let frames = heard.filter_map(move |frame| {
         let id = id.clone();
         async move {
             match frame {
@@ -125,6 +155,8 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(30);
 
     /// A node that says this to one request, and what it was asked.
     async fn node(answer: &'static str) -> (Home, tokio::task::JoinHandle<String>) {
@@ -155,7 +187,7 @@ mod tests {
     async fn a_request_is_brought_as_it_was_and_its_answer_passed_on() {
         let (home, asked) =
             node("HTTP/1.1 404 Not Found\r\nretry-after: 2\r\nset-cookie: no\r\ncontent-length: 2\r\n\r\n{}").await;
-        let answer = HttpPeers::default().carry(&home, request()).await.unwrap();
+        let answer = HttpPeers::new(PATIENCE).carry(&home, request()).await.unwrap();
         assert_eq!((answer.status, answer.headers), (404, vec![("retry-after", "2".to_owned())]));
         assert!(matches!(answer.body, AnswerBody::Json(json) if json == "{}"));
         let asked = asked.await.unwrap();
@@ -170,7 +202,7 @@ mod tests {
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
         let cut: &'static str = Box::leak(format!("{head}a\r\ndata: {{}}\n\n\r\n5\r\nda").into_boxed_str());
         let (home, _asked) = node(cut).await;
-        let answer = HttpPeers::default().carry(&home, request()).await.unwrap();
+        let answer = HttpPeers::new(PATIENCE).carry(&home, request()).await.unwrap();
         let AnswerBody::Events(events) = answer.body else { panic!("a stream") };
         let data: Vec<_> = events
             .map(|frame| match frame {
@@ -184,12 +216,49 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_a_node_took_in_and_did_not_answer_is_broken_and_not_gone() {
+        let cut = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 20\r\n\r\n{";
+        for said in ["", cut] {
+            let (home, asked) = node(said).await;
+            assert!(
+                matches!(HttpPeers::new(PATIENCE).carry(&home, request()).await, Err(PeerError::Broken(_))),
+                "{said}"
+            );
+            assert!(asked.await.unwrap().contains("\"id\":7"));
+        }
+        let (home, _asked) = node("").await;
+        let listening = Carried { method: "GET", body: Bytes::new(), ..request() };
+        let broken = HttpPeers::new(PATIENCE).carry(&home, listening).await;
+        assert!(matches!(broken, Err(PeerError::Unreachable(_))), "nothing was done that could be done twice");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_node_that_takes_too_long_or_falls_silent_is_not_waited_for() {
+        // It has the connection and never says a word.
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let home = Home { node: Uuid::nil(), at: Some(format!("http://{}", listener.local_addr().unwrap())) };
+        let late = HttpPeers::new(PATIENCE).carry(&home, request()).await;
+        assert!(matches!(late, Err(PeerError::Broken(_))));
+        let mut events = whole_stream(stream::pending().boxed(), Some(7.into()));
+        let Some(sse::Frame::Event(event)) = events.next().await else { panic!("an event") };
+        assert!(String::from_utf8_lossy(&event.data).contains("is gone"));
+        assert!(events.next().await.is_none());
+    }
+
+    #[test]
+    fn an_authority_must_be_one() {
+        for pem in ["", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
+            assert!(HttpPeers::trusting(pem.as_bytes(), PATIENCE).is_err(), "{pem}");
+        }
+    }
+
+    #[tokio::test]
     async fn a_node_that_is_another_or_nobody_is_gone() {
         let (home, _asked) = node("HTTP/1.1 421 Misdirected Request\r\ncontent-length: 0\r\n\r\n").await;
-        assert!(matches!(HttpPeers::default().carry(&home, request()).await, Err(PeerError::Gone)));
+        assert!(matches!(HttpPeers::new(PATIENCE).carry(&home, request()).await, Err(PeerError::Gone)));
         let nowhere = Home { node: Uuid::nil(), at: None };
-        assert!(matches!(HttpPeers::default().carry(&nowhere, request()).await, Err(PeerError::Gone)));
+        assert!(matches!(HttpPeers::new(PATIENCE).carry(&nowhere, request()).await, Err(PeerError::Gone)));
         let nobody = Home { node: Uuid::nil(), at: Some("http://127.0.0.1:9".into()) };
-        assert!(matches!(HttpPeers::default().carry(&nobody, request()).await, Err(PeerError::Unreachable(_))));
+        assert!(matches!(HttpPeers::new(PATIENCE).carry(&nobody, request()).await, Err(PeerError::Unreachable(_))));
     }
 }

@@ -103,12 +103,19 @@ impl StdioUpstream {
         UpstreamError::SessionGone(self.launch.namespace().clone())
     }
 
-    /// `None` outside a session; an id this process does not know is a session that is gone.
+    /// `None` outside a session. One that is not known here lived in a process that is gone: it goes on with a child of its
+    /// own here, greeted as the first one was. What that child knew is lost; without the handshake the session is, too.
     fn session(&self, exchange: &Exchange) -> Result<Option<Arc<ClientSession>>, UpstreamError> {
-        match exchange.session.as_ref().map(|session| session.upstream_id()) {
-            None | Some("") => Ok(None),
-            Some(id) => self.sessions.get(id, &exchange.principal).map(Some).ok_or_else(|| self.gone()),
-        }
+        let Some(session) = exchange.session.as_ref().filter(|session| !session.upstream_id().is_empty()) else {
+            return Ok(None);
+        };
+        let known = self.sessions.get(session.upstream_id(), &exchange.principal);
+        let adopted = || {
+            let opening = Opening::handshake(session.handshake()?.to_params(), self.launch.sharing());
+            let seat = || self.sessions.seat(&self.launch, &self.owner(&exchange.principal), opening);
+            self.sessions.adopt(session.upstream_id(), &exchange.principal, seat)
+        };
+        known.or_else(adopted).map(Some).ok_or_else(|| self.gone())
     }
 
     fn owner(&self, principal: &Principal) -> String {

@@ -106,6 +106,11 @@ impl Permit {
         self.own(Ask::Listen { last_event_id: None }, Some(session))
     }
 
+    /// The rest of a stream that the upstream of such a session ended before it was done.
+    pub fn own_resumption(&self, session: Session, last_event_id: String) -> Self {
+        self.own(Ask::Listen { last_event_id: Some(last_event_id) }, Some(session))
+    }
+
     /// A question the gateway asks for nobody: what tools an upstream has, whether it is there. Ending the session it
     /// asked in is part of it.
     pub fn for_discovery(exchange: Exchange) -> Option<Self> {
@@ -335,6 +340,8 @@ mod tests {
             assert_eq!(serde_json::to_value(permit.exchange().message().unwrap()).unwrap(), expected);
             assert!(!permit.exchange().has_side_effects() && permit.exchange().session.is_some());
         }
+        let rest = admitted.own_resumption(session(), "7".into()).into_exchange();
+        assert!(matches!(&rest.ask, Ask::Listen { last_event_id: Some(id) } if id == "7") && !rest.has_side_effects());
         let stream = admitted.own_stream(session()).into_exchange();
         assert!(matches!(stream.ask, Ask::Listen { last_event_id: None }) && !stream.has_side_effects());
     }

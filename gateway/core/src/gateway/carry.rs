@@ -17,11 +17,12 @@ use uuid::Uuid;
 use super::rounds::{self, Rounds};
 use super::{Caller, Gateway, Inbound, Shown, Verb, Wire};
 use crate::exchange::Route;
-use crate::home::Home;
+use crate::home::{Home, Passage};
 use crate::lists::ListFilter;
 use crate::names::TraceId;
-use crate::ports::Carried;
+use crate::ports::{Carried, PeerError};
 use crate::refusal::{self, Answer};
+use crate::resume;
 
 /// The header that says a request was carried. The edge hands it in among the headers that travel with a body.
 pub const CARRIED: &str = "portreeve-carried";
@@ -34,6 +35,7 @@ const GONE_FOR: SignedDuration = SignedDuration::from_secs(10);
 #[derive(Serialize, Deserialize)]
 struct Label {
     to: Uuid,
+    from: Uuid,
     /// It came on a wire without headers of its own.
     messages: bool,
     until: Timestamp,
@@ -59,22 +61,22 @@ impl Gone {
 }
 
 impl Gateway {
-    /// Whether a peer carried this request here. An `Err` is the answer to one that was meant for another process, as after a
+    /// The way that a request took which a peer carried here. An `Err` is the answer to one that was meant for another process, as after a
     /// restart; a label nobody of us made means nothing.
-    pub(super) fn arrived(&self, inbound: &mut Inbound) -> Result<bool, Answer> {
+    pub(super) fn arrived(&self, inbound: &mut Inbound) -> Result<Option<Passage>, Answer> {
         let Some(place) = inbound.carried.iter().position(|(name, _)| name.eq_ignore_ascii_case(CARRIED)) else {
-            return Ok(false);
+            return Ok(None);
         };
         let (_, sealed) = inbound.carried.swap_remove(place);
         let label = self.ports.seal.open(&sealed).and_then(|plain| serde_json::from_slice::<Label>(&plain).ok());
         match label.filter(|label| self.ports.clock.now() < label.until) {
-            None => Ok(false),
+            None => Ok(None),
             Some(label) if label.to != self.ports.home.node => Err(Answer::empty(421)),
             Some(label) => {
                 if label.messages {
                     inbound.wire = Wire::Messages;
                 }
-                Ok(true)
+                Ok(Some(Passage { from: label.from, to: label.to }))
             }
         }
     }
@@ -83,7 +85,11 @@ impl Gateway {
     pub(super) fn elsewhere(&self, caller: &Caller, parsed: Option<&Result<Body, Malformed>>) -> Option<Home> {
         let is_another = |home: &Home| home.node != self.ports.home.node;
         match (&caller.session, parsed) {
-            (Shown::Open(session), _) => session.home().filter(|home| is_another(home)).cloned(),
+            (Shown::Open(session), _) => {
+                let resumes = caller.headers.last_event_id.as_deref().filter(|_| parsed.is_none());
+                let kept = || resume::kept_at(resumes?, self.ports.seal.as_ref());
+                session.home().cloned().or_else(kept).filter(is_another)
+            }
             (_, Some(Ok(Body::One(Message::Request(request))))) => {
                 let rounds = Rounds::new(&self.ports, Duration::ZERO);
                 rounds.home_of(&caller.principal, &caller.route, request).filter(is_another)
@@ -92,7 +98,8 @@ impl Gateway {
         }
     }
 
-    /// `None`: the node is gone, and what it held may be rebuilt here.
+    /// `None`: the node is gone, and what it held may be rebuilt here. Never after it may have acted: then the call would be
+    /// made twice.
     pub(super) async fn carry(
         &self,
         caller: &Caller,
@@ -106,6 +113,10 @@ impl Gateway {
         if reachable {
             match self.ports.peers.carry(home, request).await {
                 Ok(answer) => return Some(answer),
+                Err(error @ PeerError::Broken(_)) => {
+                    tracing::warn!(error = &error as &dyn std::error::Error, node = %home.node, "{error}");
+                    return Some(refusal::node_failed(id.cloned()));
+                }
                 Err(error) => {
                     tracing::warn!(error = &error as &dyn std::error::Error, node = %home.node, "{error}");
                     self.memory.gone.notice(home.node, now);
@@ -113,7 +124,8 @@ impl Gateway {
             }
         }
         match &caller.session {
-            Shown::Open(session) if session.handshake().is_some() => None,
+            // Without a home it was only a stream that lived there; the session goes on at any node.
+            Shown::Open(session) if session.home().is_none() || session.handshake().is_some() => None,
             Shown::Open(_) => {
                 let trace_id = TraceId::from_uuid(self.ports.clock.fresh_id());
                 let answer = refusal::session_gone(id.cloned());
@@ -126,7 +138,7 @@ impl Gateway {
     /// The request as a peer gets it, with the label that keeps it from being carried on.
     pub(super) fn to_carried(&self, inbound: &Inbound, to: &Home) -> Carried {
         let until = self.ports.clock.now().checked_add(UNDER_WAY).unwrap_or(Timestamp::MAX);
-        let label = Label { to: to.node, messages: inbound.wire == Wire::Messages, until };
+        let label = Label { to: to.node, from: self.ports.home.node, messages: inbound.wire == Wire::Messages, until };
         let sealed = self.ports.seal.seal(&serde_json::to_vec(&label).unwrap_or_default());
         let mut carried = inbound.to_carried();
         carried.headers.push((CARRIED.to_owned(), sealed));

@@ -64,6 +64,9 @@ fn context(exchange: &Exchange, ruling: &Ruling) -> Canonical {
     if !tool {
         written.text("method", Some(subject(exchange)));
     }
+    if let Some(passage) = exchange.passage {
+        written.text("node", Some(&passage.to.to_string()));
+    }
     written.text("policies", Some(ruling.digest()));
     if let Some(task) = tasks::digest_of(exchange) {
         written.text("task", Some(&task));
@@ -72,6 +75,9 @@ fn context(exchange: &Exchange, ruling: &Ruling) -> Canonical {
         written.text("tool", Some(subject(exchange)));
     }
     list(written.member("verdicts"), &ruling.heard, |out, heard| out.push_str(verdict(heard).as_str()));
+    if let Some(passage) = exchange.passage {
+        written.text("via", Some(&passage.from.to_string()));
+    }
     written.end()
 }
 

@@ -61,8 +61,8 @@ impl Gateway {
         let mirrored = caller.headers.params.iter().filter(|_| declared.is_some_and(Revision::is_modern));
         carried.extend(mirrored.map(|(name, value)| (format!("{}{name}", headers::PARAM_PREFIX), value.clone())));
         let (principal, route) = (caller.principal.clone(), caller.route.clone());
-        let mut exchange =
-            Exchange { revision, session, carried, member, ..Exchange::new(trace_id, principal, route, ask, subject) };
+        let plain = Exchange::new(trace_id, principal, route, ask, subject);
+        let mut exchange = Exchange { revision, session, carried, member, passage: caller.passage, ..plain };
         Tasks::new(&self.ports, &self.memory).open(&mut exchange)?;
         let spend = Rounds::new(&self.ports, Duration::ZERO).open(&mut exchange)?;
         let resumes = own_event(&mut exchange.ask);

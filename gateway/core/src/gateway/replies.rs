@@ -23,7 +23,7 @@ use crate::names::TenantId;
 use crate::outcome::{JsonText, Status};
 use crate::ports::{Answered, Content, ExecutionEngine, StreamItem, StreamSlot, ToolDefinition, UpstreamError};
 use crate::refusal::{self, Answer, AnswerBody, Manner};
-use crate::resume::Recording;
+use crate::resume::{self, Recording};
 
 type Items = BoxStream<'static, Result<StreamItem, UpstreamError>>;
 
@@ -117,8 +117,10 @@ impl Gateway {
     /// to come back with, and streams that only listen have nothing that was promised.
     fn tape(&self, exchange: &Exchange) -> Option<Recording> {
         let session = exchange.session.as_ref().filter(|_| matches!(exchange.ask, Ask::Message(_)))?;
-        let Ports { clock, .. } = self.ports.as_ref();
-        Some(self.memory.replays.open(&session.key(), clock.fresh_id(), clock.now()))
+        let Ports { clock, seal, home, .. } = self.ports.as_ref();
+        // A session that lives in a process leads there anyway.
+        let mark = if session.home().is_none() { resume::mark(home, seal.as_ref()) } else { None };
+        Some(self.memory.replays.open(&session.key(), clock.fresh_id(), mark, clock.now()))
     }
 
     /// What the client missed after this event was reviewed and recorded when it first came.

@@ -7,13 +7,22 @@ use std::net::{IpAddr, SocketAddr};
 pub struct Admission {
     listener: SocketAddr,
     hosts: Vec<String>,
+    /// What the other nodes call this one.
+    advertised: Option<String>,
     origins: Vec<String>,
 }
 
 impl Admission {
     /// `hosts` and `origins` are what the operator allows beside the listener's own names.
     pub fn new(listener: SocketAddr, hosts: Vec<String>, origins: Vec<String>) -> Self {
-        Self { listener, hosts, origins }
+        Self { listener, hosts, advertised: None, origins }
+    }
+
+    /// Peers that carry a request here name this address, whatever clients may call the gateway.
+    pub fn for_peers(self, advertised: Option<&str>) -> Self {
+        let authority = advertised.and_then(|url| url.split_once("://")).map(|(_, rest)| rest);
+        let host = authority.and_then(|rest| rest.split('/').next()).map(|authority| host_name(authority).to_owned());
+        Self { advertised: host, ..self }
     }
 
     /// A loopback listener answers only to loopback names; one that faces a network answers to any name unless the
@@ -24,7 +33,7 @@ impl Admission {
         };
         let own = self.listener.ip();
         let local = own.is_loopback() && is_loopback_name(name);
-        let listed = || self.hosts.iter().any(|listed| listed.eq_ignore_ascii_case(name));
+        let listed = || self.hosts.iter().chain(&self.advertised).any(|listed| listed.eq_ignore_ascii_case(name));
         local || listed() || name.parse() == Ok(own) || (self.hosts.is_empty() && !own.is_loopback())
     }
 
@@ -67,6 +76,22 @@ fn is_loopback_name(name: &str) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn peers_are_let_in_by_the_name_they_were_told() {
+        let advertised = Some("https://node-a.internal:8443/reeve");
+        for listener in ["127.0.0.1:8080", "10.0.0.7:8080"] {
+            let strict = Admission::new(listener.parse().unwrap(), vec!["gate.example".into()], vec![]);
+            assert!(!strict.host_allowed(Some("node-a.internal:8443")));
+            let admission = strict.for_peers(advertised);
+            assert!(
+                admission.host_allowed(Some("node-a.internal:8443")) && admission.host_allowed(Some("gate.example"))
+            );
+            assert!(!admission.host_allowed(Some("node-b.internal:8443")));
+        }
+        let open = Admission::new("10.0.0.7:8080".parse().unwrap(), vec![], vec![]).for_peers(advertised);
+        assert!(open.host_allowed(Some("any.example")), "it lists nothing for clients");
+    }
 
     #[test]
     fn a_loopback_listener_answers_to_loopback_names_only() {

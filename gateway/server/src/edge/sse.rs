@@ -11,7 +11,7 @@ use futures::{StreamExt, stream};
 use gateway_core::exchange::Route;
 use gateway_core::gateway::Wire;
 use gateway_core::home::Home;
-use gateway_core::ports::{Carried, Peers, Seal};
+use gateway_core::ports::{Carried, PeerError, Peers, Seal};
 use gateway_core::refusal::{Answer, AnswerBody};
 use gateway_protocol::sse;
 use pingora_core::protocols::http::ServerSession;
@@ -108,7 +108,13 @@ impl Conversations {
             let headers = vec![(CARRIED.as_str().to_owned(), "post".to_owned())];
             let (credential, wire) = (door.credential, Wire::Messages);
             let request = Carried { method: "POST", path, body, headers, credential, wire };
-            return self.peers.carry(&token.home, request).await.unwrap_or_else(|_| gone());
+            return match self.peers.carry(&token.home, request).await {
+                Ok(answer) => answer,
+                Err(PeerError::Broken(_)) => {
+                    said(502, "the node of this conversation did not answer; it may have taken this")
+                }
+                Err(_) => gone(),
+            };
         }
         let conversation = self.lock().get(&token.conversation).cloned();
         match conversation.map(|conversation| conversation.take(posted.body)) {

@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 use super::BridgeSettings;
 use super::errands::Errands;
 use super::held::{AGAIN, HeldCalls};
-use super::listen;
+use super::listen::{self, Reader};
 use super::pool::{NotOpen, Pool};
 use super::running::{Audience, Heard, Running};
 use crate::ask;
@@ -31,7 +31,7 @@ use ending::conclude;
 const BRIEFLY: Duration = Duration::from_millis(100);
 
 pub(super) struct ModernOverLegacy {
-    pool: Pool,
+    pool: Arc<Pool>,
     held: Arc<HeldCalls>,
     errands: Errands,
     settings: BridgeSettings,
@@ -41,7 +41,8 @@ impl ModernOverLegacy {
     pub(super) fn new(inner: Arc<dyn Upstream>, settings: BridgeSettings) -> Self {
         let errands = Errands::new(Arc::clone(&inner));
         let held = Arc::new(HeldCalls::new(&settings));
-        Self { pool: Pool::new(inner, settings.clone(), errands.clone()), held, errands, settings }
+        let pool = Arc::new(Pool::new(inner, settings.clone(), errands.clone()));
+        Self { pool, held, errands, settings }
     }
 
     pub(super) async fn call(&self, permit: &Permit) -> Result<Answered, UpstreamError> {
@@ -189,7 +190,8 @@ impl ModernOverLegacy {
                 Ok(live) => live,
                 Err(problem) => return self.not_open(request, problem),
             };
-            match listen::listen(Arc::clone(&live), request.id.clone(), &wanted).await {
+            let reader = Reader::new(&self.pool, permit.exchange(), described, &wanted);
+            match listen::listen(Arc::clone(&live), request.id.clone(), reader).await {
                 Err(UpstreamError::SessionGone(_)) if !last => live.lose(),
                 Err(UpstreamError::SessionGone(_)) => break,
                 answered => return answered,

@@ -29,6 +29,7 @@ pub(super) struct Pool {
     errands: Errands,
     slots: Arc<Mutex<Slots>>,
     sweeping: AtomicBool,
+    closed: AtomicBool,
 }
 
 type Slots = HashMap<String, Arc<Slot>>;
@@ -56,7 +57,14 @@ pub(super) enum NotOpen {
 
 impl Pool {
     pub(super) fn new(inner: Arc<dyn Upstream>, settings: BridgeSettings, errands: Errands) -> Self {
-        Self { inner, settings, errands, slots: Arc::default(), sweeping: AtomicBool::new(false) }
+        Self {
+            inner,
+            settings,
+            errands,
+            slots: Arc::default(),
+            sweeping: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+        }
     }
 
     /// The session in which this principal's client with these capabilities is served, opened now if it is not.
@@ -105,8 +113,14 @@ impl Pool {
         }
     }
 
+    /// Nobody who listens is to be moved to a new session any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
     /// Ends every session as soon as its calls are over, and whoever listens now.
     pub(super) fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
         let slots = std::mem::take(&mut *locked(&self.slots));
         for slot in slots.into_values() {
             if let Ok(mut place) = slot.live.try_lock()

@@ -4,6 +4,7 @@
 //! call rests, unread, until the client asks again with the answers. Letting go of a call that is not over takes it back.
 
 mod hearing;
+mod polling;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,7 @@ use tokio::time::Instant;
 
 use super::live::Live;
 use crate::ask;
+use polling::Polling;
 
 /// Questions that are asked at once arrive one after another, sometimes on two streams.
 const GATHER: Duration = Duration::from_millis(30);
@@ -73,6 +75,7 @@ pub(super) struct Running {
     source: Source,
     /// From the session's own stream.
     overheard: mpsc::Receiver<Message>,
+    polling: Polling,
     open: Vec<Question>,
     /// All that were asked so far, so that no key is used twice.
     asked: Vec<InputKind>,
@@ -84,12 +87,15 @@ pub(super) struct Running {
 enum Source {
     Starting(BoxFuture<'static, Result<Answered, UpstreamError>>),
     Open(BoxStream<'static, Result<StreamItem, UpstreamError>>),
+    /// The server ended the stream early, and will go on where it stopped.
+    Resuming(BoxFuture<'static, Result<Answered, UpstreamError>>),
     Over,
 }
 
 enum Came {
     Answer(Result<Answered, UpstreamError>),
     Item(Option<Result<StreamItem, UpstreamError>>),
+    Rest(Result<Answered, UpstreamError>),
 }
 
 impl Source {
@@ -97,6 +103,7 @@ impl Source {
         match self {
             Self::Starting(answer) => Came::Answer(answer.await),
             Self::Open(items) => Came::Item(items.next().await),
+            Self::Resuming(rest) => Came::Rest(rest.await),
             Self::Over => std::future::pending().await,
         }
     }
@@ -124,6 +131,7 @@ impl Running {
             source: Source::Starting(async move { inner.call(&sent).await }.boxed()),
             permit,
             overheard,
+            polling: Polling::default(),
             open: Vec::new(),
             asked: Vec::new(),
             gather_until: None,

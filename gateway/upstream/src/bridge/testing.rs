@@ -15,9 +15,9 @@ use std::time::Duration;
 use async_stream::stream;
 use async_trait::async_trait;
 use futures::StreamExt;
-use gateway_core::ports::{Answered, Content, NewSession, Upstream, UpstreamError};
+use gateway_core::ports::{Answered, Content, NewSession, StreamItem, Upstream, UpstreamError};
 use gateway_core::{Ask, Exchange, Permit};
-use gateway_protocol::{Message, Request, RpcError};
+use gateway_protocol::{Message, Request, RpcError, sse};
 use serde_json::{Value, json};
 use tokio::sync::{broadcast, watch};
 
@@ -45,6 +45,8 @@ pub(super) enum Act {
     Answered(i64),
     Pause(Duration),
     Silence,
+    /// An event without a message, under this id; `retry` in milliseconds.
+    Prime(&'static str, u64),
 }
 
 impl Act {
@@ -82,6 +84,8 @@ pub(super) struct FakeLegacy {
     answers: watch::Sender<Vec<Value>>,
     get: broadcast::Sender<Value>,
     refusal: Refusal,
+    /// What follows an event, for whoever asks with its id.
+    rests: Mutex<HashMap<String, Vec<Act>>>,
 }
 
 impl FakeLegacy {
@@ -97,11 +101,17 @@ impl FakeLegacy {
             answers: watch::Sender::new(Vec::new()),
             get: broadcast::Sender::new(64),
             refusal,
+            rests: Mutex::default(),
         })
     }
 
     pub(super) fn tool(self: &Arc<Self>, name: &str, acts: impl Into<Vec<Act>>) -> Arc<Self> {
         self.tools.lock().unwrap().insert(name.into(), acts.into());
+        Arc::clone(self)
+    }
+
+    pub(super) fn rest(self: &Arc<Self>, after: &str, acts: impl Into<Vec<Act>>) -> Arc<Self> {
+        self.rests.lock().unwrap().insert(after.into(), acts.into());
         Arc::clone(self)
     }
 
@@ -162,6 +172,10 @@ impl FakeLegacy {
                     }
                     Act::Pause(time) => tokio::time::sleep(time).await,
                     Act::Silence => std::future::pending().await,
+                    Act::Prime(id, retry) => {
+                        let frame = sse::Event { id: Some(id.into()), retry: Some(retry), ..sse::Event::message("") };
+                        yield Ok(StreamItem::Event { frame, reply: None });
+                    }
                 }
             }
         };
@@ -197,6 +211,7 @@ impl Upstream for Shared {
         assert!(!exchange.is_modern(), "modern words reached a legacy server: {:?}", exchange.ask);
         let message = match &exchange.ask {
             Ask::Message(message) => serde_json::to_value(message).unwrap(),
+            Ask::Listen { last_event_id: Some(id) } => json!({ "method": "GET", "after": id }),
             Ask::Listen { .. } => json!({ "method": "GET" }),
             Ask::EndSession => json!({ "method": "DELETE" }),
         };
@@ -210,6 +225,11 @@ impl Upstream for Shared {
             return Err(UpstreamError::SessionGone(space("legacy")));
         }
         let request = match &exchange.ask {
+            Ask::Listen { last_event_id: Some(after) } => {
+                let acts = fake.rests.lock().unwrap().get(after).cloned();
+                let Message::Request(call) = parsed(&fake.last("tools/call")) else { panic!("a call") };
+                return Ok(acts.map_or(Answered::nothing(405), |acts| fake.play(acts, &call)));
+            }
             Ask::Listen { .. } => return Ok(fake.listen()),
             Ask::Message(Message::Request(request)) => request,
             Ask::Message(Message::Response(_)) => {

@@ -1,5 +1,5 @@
-//! Plain requests to one address, for whoever speaks MCP over HTTP by other rules than `HttpUpstream`: the stdio command and
-//! the HTTP+SSE transport.
+//! Plain requests to one address, for whoever speaks MCP over HTTP by other rules than `HttpUpstream`: the stdio command, the
+//! HTTP+SSE transport, and nodes among themselves.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use http::uri::PathAndQuery;
 use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Full};
 
-use super::client::{Client, HttpUpstreamError};
+use super::client::{Authorities, Client, HttpUpstreamError};
 use super::lines::Received;
 use super::request::Outgoing;
 
@@ -37,8 +37,18 @@ impl Carrier {
         headers: &[(String, String)],
         connect_timeout: Duration,
     ) -> Result<Self, HttpUpstreamError> {
+        Self::trusting(&Authorities::OfTheSystem, url, headers, connect_timeout)
+    }
+
+    /// The same, with certificates checked against these authorities.
+    pub(crate) fn trusting(
+        authorities: &Authorities,
+        url: &str,
+        headers: &[(String, String)],
+        connect_timeout: Duration,
+    ) -> Result<Self, HttpUpstreamError> {
         let outgoing = Outgoing::new(url, headers)?;
-        let client = Client::new(outgoing.url(), connect_timeout)?;
+        let client = Client::trusting(authorities, outgoing.url(), connect_timeout)?;
         Ok(Self { client, outgoing })
     }
 

@@ -1,5 +1,5 @@
-//! The client of one upstream: over plain HTTP our own connections; over TLS, with the system's roots, a pool that speaks
-//! HTTP/2 where the server offers it.
+//! The client of one upstream: over plain HTTP our own connections; over TLS, with the system's roots unless others are named,
+//! a pool that speaks HTTP/2 where the server offers it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,9 @@ use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client as PooledClient;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use rustls::ClientConfig;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
 
 use super::lines::{Lines, Received};
 
@@ -36,6 +38,34 @@ pub enum HttpUpstreamError {
     Tls(#[source] BoxError),
 }
 
+/// Nothing of the request was written: whoever it was for has not seen it.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub(crate) struct Unsent(pub(crate) BoxError);
+
+/// Whose signature on a server's certificate is good.
+#[derive(Debug, Clone)]
+pub(crate) enum Authorities {
+    OfTheSystem,
+    These(Arc<RootCertStore>),
+}
+
+impl Authorities {
+    /// From the text of a PEM file: these and no others.
+    pub(crate) fn from_pem(pem: &[u8]) -> Result<Self, HttpUpstreamError> {
+        let broken = |error: BoxError| HttpUpstreamError::Tls(error);
+        let mut roots = RootCertStore::empty();
+        for certificate in CertificateDer::pem_slice_iter(pem) {
+            let certificate = certificate.map_err(|error| broken(error.into()))?;
+            roots.add(certificate).map_err(|error| broken(error.into()))?;
+        }
+        match roots.is_empty() {
+            true => Err(broken("there is no certificate in it".into())),
+            false => Ok(Self::These(Arc::new(roots))),
+        }
+    }
+}
+
 pub(super) enum Client {
     Plain(Arc<Lines>),
     Tls(Box<PooledClient<HttpsConnector<HttpConnector>, Full<Bytes>>>),
@@ -43,6 +73,14 @@ pub(super) enum Client {
 
 impl Client {
     pub(super) fn new(url: &Uri, connect_timeout: Duration) -> Result<Self, HttpUpstreamError> {
+        Self::trusting(&Authorities::OfTheSystem, url, connect_timeout)
+    }
+
+    pub(super) fn trusting(
+        authorities: &Authorities,
+        url: &Uri,
+        connect_timeout: Duration,
+    ) -> Result<Self, HttpUpstreamError> {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
@@ -52,7 +90,7 @@ impl Client {
             return Ok(Self::Plain(Lines::new(tcp, url.clone())));
         }
         let connector = HttpsConnectorBuilder::new()
-            .with_tls_config(tls_config()?)
+            .with_tls_config(tls_config(authorities)?)
             .https_only()
             .enable_all_versions()
             .wrap_connector(tcp);
@@ -66,17 +104,23 @@ impl Client {
     pub(super) async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Received>, BoxError> {
         match self {
             Self::Plain(lines) => lines.send(request).await,
-            Self::Tls(pool) => Ok(pool.request(request).await?.map(Received::from)),
+            Self::Tls(pool) => match pool.request(request).await {
+                Ok(response) => Ok(response.map(Received::from)),
+                Err(error) if error.is_connect() => Err(Unsent(error.into()).into()),
+                Err(error) => Err(error.into()),
+            },
         }
     }
 }
 
-fn tls_config() -> Result<ClientConfig, HttpUpstreamError> {
+fn tls_config(authorities: &Authorities) -> Result<ClientConfig, HttpUpstreamError> {
     let broken = |error: BoxError| HttpUpstreamError::Tls(error);
     let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(|error| broken(error.into()))?
-        .with_native_roots()
         .map_err(|error| broken(error.into()))?;
+    let builder = match authorities {
+        Authorities::OfTheSystem => builder.with_native_roots().map_err(|error| broken(error.into()))?,
+        Authorities::These(roots) => builder.with_root_certificates(Arc::clone(roots)),
+    };
     Ok(builder.with_no_client_auth())
 }

@@ -25,7 +25,7 @@ use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use tower::ServiceExt;
 
-use super::client::KEEP_IDLE;
+use super::client::{KEEP_IDLE, Unsent};
 
 /// Connections kept while unused; more calls at once than this open and close theirs.
 const MOST_IDLE: usize = 1024;
@@ -49,13 +49,14 @@ impl Lines {
         loop {
             let (mut line, reused) = match self.take() {
                 Some(line) => (line, true),
-                None => (self.open().await?, false),
+                None => (self.open().await.map_err(Unsent)?, false),
             };
             match line.send(request).await {
                 Ok(response) => return Ok(response.map(|body| Received::over(body, line, Arc::clone(self)))),
                 // Given back means that nothing of it was written, so another connection may have it.
-                Err(mut refused) => match refused.take_message().filter(|_| reused) {
-                    Some(unsent) => request = unsent,
+                Err(mut refused) => match refused.take_message() {
+                    Some(unsent) if reused => request = unsent,
+                    Some(_) => return Err(Unsent(refused.into_error().into()).into()),
                     None => return Err(refused.into_error().into()),
                 },
             }

@@ -17,10 +17,10 @@ impl Queues {
         self.list().push((session.into(), queue));
     }
 
-    /// Says whether it was the last.
-    pub(super) fn remove(&self, session: &str) -> bool {
+    /// Says whether it was the last. By the queue and not by the id: a session that was forgotten may have come back.
+    pub(super) fn remove(&self, queue: &Arc<Mailbox>) -> bool {
         let mut list = self.list();
-        list.retain(|(id, _)| id != session);
+        list.retain(|(_, known)| !Arc::ptr_eq(known, queue));
         list.is_empty()
     }
 

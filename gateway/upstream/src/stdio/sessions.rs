@@ -1,6 +1,7 @@
 //! The sessions this process holds with stdio clients, and the seats behind them.
 //!
-//! A session is cheap and outlives its child; it is forgotten when the client ends it or stays away for hours.
+//! A session is cheap and outlives its child, and the process too where its handshake travels in its id; it is forgotten when
+//! the client ends it or stays away for hours.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -19,9 +20,13 @@ const MAX_SEATS: u64 = 10_000;
 /// Different handshakes one caller may keep children for.
 const SEATS_PER_OWNER: usize = 8;
 const IDLE: Duration = Duration::from_secs(6 * 3600);
+/// As long as a sealed session may be kept by its client.
+const ENDED: Duration = Duration::from_secs(24 * 3600);
 
 pub(super) struct Sessions {
     sessions: Cache<String, Arc<ClientSession>>,
+    /// Their ids still open, and must not bring them back.
+    ended: Cache<String, ()>,
     seats: Cache<String, Arc<Seat>>,
 }
 
@@ -36,6 +41,7 @@ impl Sessions {
     pub(super) fn new() -> Self {
         Self {
             sessions: Cache::builder().max_capacity(MAX_SESSIONS).time_to_idle(IDLE).build(),
+            ended: Cache::builder().max_capacity(MAX_SESSIONS).time_to_live(ENDED).build(),
             seats: Cache::builder().max_capacity(MAX_SEATS).time_to_idle(IDLE).build(),
         }
     }
@@ -64,11 +70,25 @@ impl Sessions {
         let mut hasher = DefaultHasher::new();
         seat.key.hash(&mut hasher);
         let id = format!("{:016x}.{}", hasher.finish(), Uuid::new_v4());
-        let queue = Arc::new(Mailbox::default());
-        seat.queues().add(&id, Arc::clone(&queue));
-        let session = Arc::new(ClientSession { id, owner: principal.binding(), seat, queue });
+        let session = Arc::new(ClientSession::new(id, principal, seat));
         self.sessions.insert(session.id.clone(), Arc::clone(&session));
         session
+    }
+
+    /// A session that another process held, under the id that its client knows. `None` for one that was ended here, is
+    /// another's, or finds no seat.
+    pub(super) fn adopt(
+        &self,
+        id: &str,
+        principal: &Principal,
+        seat: impl FnOnce() -> Option<Arc<Seat>>,
+    ) -> Option<Arc<ClientSession>> {
+        if self.ended.contains_key(id) || self.sessions.contains_key(id) {
+            return None;
+        }
+        let seat = seat()?;
+        let adopted = self.sessions.get_with_by_ref(id, || Arc::new(ClientSession::new(id.into(), principal, seat)));
+        (adopted.owner == principal.binding()).then_some(adopted)
     }
 
     pub(super) fn get(&self, id: &str, principal: &Principal) -> Option<Arc<ClientSession>> {
@@ -77,13 +97,20 @@ impl Sessions {
 
     /// Says whether it was the seat's last.
     pub(super) fn close(&self, session: &ClientSession) -> bool {
+        self.ended.insert(session.id.clone(), ());
         self.sessions.invalidate(&session.id);
         session.queue.close();
-        session.seat.queues().remove(&session.id)
+        session.seat.queues().remove(&session.queue)
     }
 }
 
 impl ClientSession {
+    fn new(id: String, principal: &Principal, seat: Arc<Seat>) -> Self {
+        let queue = Arc::new(Mailbox::default());
+        seat.queues().add(&id, Arc::clone(&queue));
+        Self { id, owner: principal.binding(), seat, queue }
+    }
+
     pub(super) fn id(&self) -> &str {
         &self.id
     }
@@ -100,7 +127,7 @@ impl ClientSession {
 impl Drop for ClientSession {
     fn drop(&mut self) {
         self.queue.close();
-        self.seat.queues().remove(&self.id);
+        self.seat.queues().remove(&self.queue);
     }
 }
 

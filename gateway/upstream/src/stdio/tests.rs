@@ -1,6 +1,8 @@
 //! The stdio adapter with a small program on the other side of the pipes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod elsewhere;
+
 use std::time::Instant;
 
 use gateway_core::Route;

@@ -50,6 +50,11 @@ fn what_lives_elsewhere_is_judged_and_recorded_there_alone() {
     assert!(here.world.traces.lock().unwrap().is_empty() && here.world.rows.lock().unwrap().is_empty());
     assert_eq!(there.world.rows.lock().unwrap().len(), 1);
     assert!(there.world.calls.lock().unwrap()[0].carried.is_empty(), "the label stays among us");
+    let traces = there.world.traces.lock().unwrap();
+    let context: Value = serde_json::from_str(traces[0].context.as_str()).unwrap();
+    let way = [node(2), node(1)].map(|home| json!(home.node));
+    assert_eq!([&context["node"], &context["via"]], [&way[0], &way[1]], "the trace names both nodes");
+    drop(traces);
     let carried = here.world.carried.lock().unwrap();
     assert_eq!((carried[0].1.method, carried[0].1.path.as_str()), ("POST", "/crm/mcp"));
     drop(carried);
@@ -63,6 +68,7 @@ fn what_was_carried_is_not_carried_on() {
     let labelled = |to: u128, age: i64| {
         let label = Label {
             to: Uuid::from_u128(to),
+            from: Uuid::from_u128(2),
             messages: true,
             until: crate::ports::Clock::now(&bench.world.clock) + SignedDuration::from_secs(age),
         };
@@ -94,6 +100,50 @@ fn what_is_gone_is_rebuilt_or_said_to_be_gone() {
         assert_eq!(ask(&bench, &session(unreachable, true)).status, 200);
     }
     assert_eq!(bench.world.carried.lock().unwrap().len(), 2, "there was nobody to ask");
+}
+
+#[test]
+fn what_may_have_been_done_is_not_done_again() {
+    let bench = Bench::at(node(1));
+    bench.carries(|_, _| Err(PeerError::Broken("reset".into())));
+    for rebuildable in [true, false] {
+        let answer = ask(&bench, &session(node(2), rebuildable));
+        assert_eq!((answer.status, bench.calls()), (502, 0));
+        assert!(one(answer)["error"]["message"].as_str().unwrap().contains("took the request"));
+    }
+    assert!(bench.world.rows.lock().unwrap().is_empty(), "recorded where it was taken in");
+}
+
+#[test]
+fn a_stream_is_resumed_where_it_is_kept() {
+    let (here, there) = (Bench::at(node(1)), Arc::new(Bench::at(node(2))));
+    let (owner, route) = (agent("a-1"), Route::One("crm".parse().unwrap()));
+    let token = Session::new(&owner, &route, Some(Revision::V2025_11_25), "up".into()).seal(&PlainSeal);
+    let event = format!("pr.{}.3.{}", Uuid::nil().simple(), resume::mark(&node(2), &PlainSeal).unwrap());
+    let get = |last_event_id: &str| {
+        let mut inbound = inbound(Verb::Get);
+        inbound.headers.session_id = Some(token.clone());
+        inbound.headers.last_event_id = Some(last_event_id.into());
+        inbound
+    };
+    for bench in [&here, there.as_ref()] {
+        bench.answers(|_| Answered::nothing(405));
+    }
+    let peer = Arc::clone(&there);
+    here.carries(move |_, carried| {
+        assert_eq!(carried.method, "GET");
+        let mut inbound = again(carried);
+        inbound.verb = Verb::Get;
+        Ok(peer.handle(inbound))
+    });
+    here.handle(get(&event));
+    assert_eq!((here.calls(), there.calls()), (0, 1));
+    here.handle(get("pr.x.3"));
+    here.handle(get("17"));
+    assert_eq!((here.calls(), there.calls()), (2, 1), "an id that names no node is looked for here, or upstream");
+    here.carries(|_, _| Err(PeerError::Gone));
+    here.handle(get(&event));
+    assert_eq!(here.calls(), 3, "what was kept is lost, but the session goes on");
 }
 
 #[test]

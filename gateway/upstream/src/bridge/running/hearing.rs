@@ -24,16 +24,18 @@ impl Running {
                 self.over = !matches!(error, UpstreamError::TimedOut(_));
                 Some(Heard::Failed(error))
             }
-            Came::Item(None) => {
-                self.source = Source::Over;
-                Some(Heard::Failed(self.not_mcp("a stream without an answer")))
+            Came::Item(None) => self.ended_early(),
+            Came::Rest(rest) => self.resumed(rest),
+            Came::Item(Some(Ok(StreamItem::Event { frame, reply }))) => {
+                self.polling.saw(&frame);
+                let reply = reply?;
+                match reply.is_final() {
+                    true => self.is_answer(&reply).then(|| self.done(reply)),
+                    false => reply.message().ok().and_then(|message| self.take(message, audience)),
+                }
             }
-            Came::Item(Some(Ok(StreamItem::Event { reply: Some(reply), .. }))) => match reply.is_final() {
-                true => self.is_answer(&reply).then(|| self.done(reply)),
-                false => reply.message().ok().and_then(|message| self.take(message, audience)),
-            },
-            // Comments keep that connection alive, not the client's; an event without a message primes a resumption.
-            Came::Item(Some(Ok(_))) => None,
+            // Comments keep that connection alive, not the client's.
+            Came::Item(Some(Ok(StreamItem::Comment(_)))) => None,
         }
     }
 

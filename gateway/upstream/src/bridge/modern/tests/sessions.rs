@@ -24,6 +24,68 @@ async fn a_session_that_expired_is_opened_again_unnoticed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_listens_is_moved_to_the_next_session_and_told_to_look_again() {
+    let fake = FakeLegacy::new();
+    let bridge = bridge(&fake);
+    let params = json!({ "notifications": { "toolsListChanged": true, "resourceSubscriptions": ["a:1"] } });
+    let mut events = stream(bridge.call(&ask(&client(), 3, "subscriptions/listen", params)).await.unwrap());
+    assert_eq!(next(&mut events).await.unwrap().unwrap()["method"], "notifications/subscriptions/acknowledged");
+    for sessions in 2..=3 {
+        fake.forget();
+        // Somebody's call finds out that it is gone.
+        said(&bridge, &tool(4, "echo")).await;
+        let mut told = Vec::new();
+        for _ in 0..2 {
+            let news = next(&mut events).await.unwrap().unwrap();
+            assert_eq!(news["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 3, "{news}");
+            told.push(news["method"].clone());
+        }
+        assert_eq!(told, ["notifications/tools/list_changed", "notifications/resources/updated"]);
+        assert_eq!((fake.count("initialize"), fake.count("resources/subscribe")), (sessions, sessions));
+        fake.until(|fake| fake.count("GET") == sessions).await;
+        fake.say(json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" }));
+        assert_eq!(
+            next(&mut events).await.unwrap().unwrap()["method"],
+            "notifications/tools/list_changed",
+            "as before"
+        );
+    }
+    bridge.stop().await;
+    assert!(next(&mut events).await.unwrap().unwrap()["result"].is_object(), "a node that ends says so");
+    assert!(next(&mut events).await.unwrap().is_none());
+    assert_eq!(fake.count("initialize"), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_its_server_ends_early_is_asked_for_the_rest() {
+    let progress = |n: u32| Act::tell("notifications/progress", json!({ "progressToken": "$token", "progress": n }));
+    let first = [Act::Prime("e-1", 500), progress(1), Act::Prime("e-2", 500)];
+    let fake = FakeLegacy::new().tool("polls", first);
+    fake.rest("e-2", [Act::Prime("e-3", 500)]).rest("e-3", [progress(2), Act::done("at last")]);
+    let bridge = bridge(&fake);
+    let params = json!({ "name": "polls", "arguments": {}, "_meta": { "progressToken": "p" } });
+    let mut events = stream(bridge.call(&ask(&client(), 7, "tools/call", params)).await.unwrap());
+    for n in 1..=2 {
+        let told = next(&mut events).await.unwrap().unwrap();
+        assert_eq!((&told["params"]["progress"], &told["params"]["progressToken"]), (&json!(n), &json!("p")), "{told}");
+    }
+    let answer = next(&mut events).await.unwrap().unwrap();
+    assert_eq!((&answer["id"], text(&answer)), (&json!(7), "at last"));
+    let asked: Vec<_> = fake.heard().iter().filter_map(|message| message.get("after").cloned()).collect();
+    assert_eq!(asked, ["e-2", "e-3"]);
+    assert_eq!((fake.count("tools/call"), fake.count("notifications/cancelled")), (1, 0), "asked for once");
+    // One that cannot be resumed, and one that never said how, end with an error.
+    for acts in [vec![Act::Prime("e-9", 1)], vec![progress(1)]] {
+        fake.tool("breaks", acts);
+        let failed = match bridge.call(&tool(8, "breaks")).await {
+            Ok(answered) => next(&mut stream(answered)).await.map(drop).is_err(),
+            Err(_) => true,
+        };
+        assert!(failed);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_answer_to_a_session_that_is_gone_has_nowhere_to_go() {
     let ask_first = Act::ask(11, "roots/list", json!({}));
     let fake = FakeLegacy::new().tool("asks", [ask_first, Act::Silence]);
