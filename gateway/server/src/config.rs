@@ -104,7 +104,14 @@ impl Transport {
     /// Fit for a screen or a log: queries and arguments may carry secrets and are left out.
     pub fn shown(&self) -> String {
         match self {
-            Self::Http { url, .. } => url.split(['?', '#']).next().unwrap_or_default().to_owned(),
+            Self::Http { url, .. } => {
+                let plain = url.split(['?', '#']).next().unwrap_or_default();
+                // Nobody gets past the checks with a login in a URL; this does not rely on it.
+                match plain.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?.1))) {
+                    Some((scheme, rest)) => format!("{scheme}://{rest}"),
+                    None => plain.to_owned(),
+                }
+            }
             Self::Stdio { command, args, .. } if args.is_empty() => command.clone(),
             Self::Stdio { command, .. } => format!("{command} ..."),
         }

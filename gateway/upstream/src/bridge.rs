@@ -144,7 +144,9 @@ impl Upstream for Bridge {
     }
 
     fn spoken(&self) -> Spoken {
-        Spoken { transport: self.straight.spoken().transport, ..self.eras.spoken() }
+        let Spoken { transport, seen_at, health, .. } = self.straight.spoken();
+        let spoken = self.eras.spoken();
+        Spoken { transport, seen_at, health, legacy: spoken.legacy.or_else(|| self.modern.settled()), ..spoken }
     }
 
     async fn stop(&self) {
