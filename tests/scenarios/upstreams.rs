@@ -56,7 +56,8 @@ async fn administrators_see_what_each_upstream_speaks_and_whether_it_answers() {
             "no manifest: refused before it is asked"
         );
         assert_eq!(upstream(&world, "gone").await["state"], "unknown", "a refused call does not ask");
-        agent.modern().tools("/gone/mcp").await;
+        let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
+        assert_eq!(agent.modern().post("/gone/mcp", &list).await.status, 502);
         let crm = upstream(&world, "crm").await;
         assert_eq!(
             (&crm["state"], &crm["era"], &crm["found"]),
@@ -79,7 +80,8 @@ async fn administrators_see_what_each_upstream_speaks_and_whether_it_answers() {
     }
 }
 
-#[tokio::test]
+// With several threads, because the command line is waited for while it asks the stub.
+#[tokio::test(flavor = "multi_thread")]
 async fn the_doctor_asks_every_upstream_and_says_what_to_do() {
     for kind in [Kind::Sqlite, Kind::Postgres] {
         let stub = Stub::start(&["read", "write"]).await;
