@@ -42,12 +42,16 @@ pub(crate) fn pages() -> Router<Shared> {
 }
 
 async fn list(_who: Administrator, State(node): State<Shared>) -> Response {
-    let document = axum::Json(json!({ "upstreams": node.upstreams() }));
+    let document = axum::Json(json!({ "upstreams": known(&node) }));
     ([(axum::http::header::CACHE_CONTROL, "no-store")], document).into_response()
 }
 
 async fn page(State(node): State<Shared>) -> Response {
-    html(written(&node.upstreams()))
+    html(written(&known(&node)))
+}
+
+fn known(node: &Shared) -> Vec<ShownUpstream> {
+    node.upstreams()
 }
 
 /// Nothing on it comes from outside: namespaces are letters, digits, `-` and `_`, the rest are our own words and times.

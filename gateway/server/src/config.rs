@@ -106,11 +106,11 @@ impl Transport {
         match self {
             Self::Http { url, .. } => {
                 let plain = url.split(['?', '#']).next().unwrap_or_default();
+                let Some((scheme, rest)) = plain.split_once("://") else { return plain.to_owned() };
+                let (authority, path) = rest.find('/').map_or((rest, ""), |slash| rest.split_at(slash));
                 // Nobody gets past the checks with a login in a URL; this does not rely on it.
-                match plain.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?.1))) {
-                    Some((scheme, rest)) => format!("{scheme}://{rest}"),
-                    None => plain.to_owned(),
-                }
+                let host = authority.rsplit('@').next().unwrap_or_default();
+                format!("{scheme}://{host}{path}")
             }
             Self::Stdio { command, args, .. } if args.is_empty() => command.clone(),
             Self::Stdio { command, .. } => format!("{command} ..."),

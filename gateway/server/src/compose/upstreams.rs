@@ -163,6 +163,19 @@ mod tests {
     }
 
     #[test]
+    fn an_address_is_shown_without_what_may_be_a_secret() {
+        for (url, shown) in [
+            ("http://crm:9000/mcp", "http://crm:9000/mcp"),
+            ("https://me:s3cret@crm/mcp?token=s3cret#s3cret", "https://crm/mcp"),
+            ("http://me@crm", "http://crm"),
+            ("http://crm/@team/mcp", "http://crm/@team/mcp"),
+        ] {
+            let transport = Transport::Http { url: url.into(), headers: BTreeMap::new(), kind: HttpKind::Auto };
+            assert_eq!(transport.shown(), shown, "{url}");
+        }
+    }
+
+    #[test]
     fn only_what_changed_is_built_anew() {
         let first = config("upstreams: { a: { url: http://a/ }, b: { url: http://b/ } }");
         let before = Configured::default().changed_to(&first).unwrap();
