@@ -1,5 +1,8 @@
 //! The console: administration pages and API over core's ports. For now it says that the node is here and whether it is
-//! ready; pages come with their features.
+//! ready, and who stands behind it; pages come with their features.
+
+mod auth;
+mod upstreams;
 
 use std::sync::Arc;
 
@@ -8,7 +11,11 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
+use gateway_core::identity::{Credential, Principal};
 use serde_json::json;
+
+pub use auth::Stranger;
+pub use upstreams::ShownUpstream;
 
 /// What the pages need of the node.
 #[async_trait::async_trait]
@@ -17,10 +24,22 @@ pub trait Node: Send + Sync {
     fn namespaces(&self) -> Vec<String>;
     /// Where MCP clients connect, `http://127.0.0.1:8080`.
     fn mcp_address(&self) -> String;
+    /// Every upstream, as far as it is known.
+    fn upstreams(&self) -> Vec<ShownUpstream>;
+    /// Whose credential this is. A stranger is written down before it is told no.
+    async fn caller(&self, credential: &Credential) -> Result<Arc<Principal>, Stranger>;
 }
 
+pub(crate) type Shared = Arc<dyn Node>;
+
 pub fn router(node: Arc<dyn Node>) -> Router {
-    Router::new().route("/", get(front)).route("/health", get(health)).route("/ready", get(ready)).with_state(node)
+    Router::new()
+        .route("/", get(front))
+        .route("/health", get(health))
+        .route("/ready", get(ready))
+        .merge(upstreams::pages())
+        .nest("/api", upstreams::api())
+        .with_state(node)
 }
 
 async fn health() -> impl IntoResponse {
@@ -44,8 +63,14 @@ async fn front(State(node): State<Arc<dyn Node>>) -> Response {
     let page = format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Portreeve</title>\
          <meta name=\"color-scheme\" content=\"light dark\"></head><body><h1>Portreeve</h1>\
-         <p>All tools together: <code>{address}/mcp</code></p><p>One upstream at a time:</p><ul>{rows}</ul></body></html>"
+         <p>All tools together: <code>{address}/mcp</code></p><p>One upstream at a time:</p><ul>{rows}</ul>\
+         <p><a href=\"/upstreams\">How they speak, and whether they answer</a></p></body></html>"
     );
+    html(page)
+}
+
+/// A page that loads nothing, runs nothing and stands in no frame.
+pub(crate) fn html(page: String) -> Response {
     let policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
     ([(header::CONTENT_SECURITY_POLICY, policy), (header::X_CONTENT_TYPE_OPTIONS, "nosniff")], Html(page))
         .into_response()

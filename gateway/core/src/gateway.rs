@@ -6,6 +6,7 @@
 mod carry;
 mod decision;
 mod describe;
+mod doors;
 mod members;
 mod mirrors;
 mod opening;

@@ -21,7 +21,9 @@ use crate::outcome::AuditRow;
 use crate::refusal::Answer;
 use crate::trace::{Head, Trace, TraceDraft};
 
-pub use upstream::{Answered, Content, ExecutionEngine, NewSession, Spoken, StreamItem, Upstream, UpstreamError};
+pub use upstream::{
+    Answered, Content, ExecutionEngine, Health, NewSession, Spoken, StreamItem, Upstream, UpstreamError,
+};
 
 /// The time and fresh identities.
 pub trait Clock: Send + Sync {

@@ -12,6 +12,7 @@ pub mod message;
 pub mod reply;
 pub mod revision;
 pub mod sse;
+pub mod wire;
 
 pub use error::{Malformed, RpcError, code};
 pub use message::{Body, Id, Message, Notification, Outcome, Request, Response};

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::error::Malformed;
 use crate::json::{self, DEFAULT_MAX_DEPTH, Numbers, Scanner};
 use crate::message::{Id, Message, Origin, Outcome, envelope};
+use crate::revision::Revision;
 use noted::Noted;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,6 +133,15 @@ impl Reply {
 
     pub fn raw(&self) -> &Bytes {
         &self.raw
+    }
+
+    /// The revision that an answer to `initialize` settles on.
+    pub fn settled(&self) -> Option<Revision> {
+        let Ok(Message::Response(response)) = self.message() else { return None };
+        match response.outcome {
+            Outcome::Result(result) => result.get("protocolVersion")?.as_str()?.parse().ok(),
+            Outcome::Error(_) => None,
+        }
     }
 
     /// Whether this ends the exchange it answers.

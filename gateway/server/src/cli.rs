@@ -6,6 +6,7 @@
 mod agent;
 mod audit;
 mod check;
+mod doctor;
 mod failure;
 mod key;
 mod logging;
@@ -44,6 +45,8 @@ enum Verb {
     Serve(ServeArgs),
     /// Loads everything that `serve` would load and says what is wrong with it
     Check(check::CheckArgs),
+    /// Looks at everything the gateway stands on, asks every upstream, and says what to do
+    Doctor(doctor::DoctorArgs),
     /// Tenants: who the gateway works for
     #[command(subcommand)]
     Tenant(tenant::TenantVerb),
@@ -150,6 +153,7 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         }
         Verb::Serve(args) => serve(&args),
         Verb::Check(args) => check::run(&args),
+        Verb::Doctor(args) => wait_for(doctor::run(&args)),
         Verb::Tenant(verb) => wait_for(tenant::run(verb)),
         Verb::Agent(verb) => wait_for(agent::run(verb)),
         Verb::Key(verb) => wait_for(key::run(verb)),
@@ -214,6 +218,7 @@ mod tests {
             "demo --data d --tour --mcp 127.0.0.1:1 --console 127.0.0.1:2",
             "serve --config f --upgrade",
             "check --config f",
+            "doctor --json --config f",
             "tenant add t --json --config f",
             "tenant list --json",
             "agent add a --tenant t --autonomy A3 --name N --allowed-types D1,D2 --max-risk R2 --description d --owner-name o --owner-email e --json",

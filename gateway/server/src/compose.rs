@@ -1,14 +1,17 @@
 //! The composition root: which adapter stands behind which port. Everything else is told what it gets.
 
 mod cluster;
+mod shown;
 mod upstreams;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use gateway_console::Stranger;
 use gateway_core::gateway::{Gateway, Ports, Settings};
 use gateway_core::home::Home;
+use gateway_core::identity::{Credential, Principal};
 use gateway_core::matrix::Matrix;
 use gateway_core::ports::{ExecutionEngine, Peers, Seal, Upstream, Usage};
 use gateway_core::refusal::Manner;
@@ -26,9 +29,8 @@ use crate::policy_files::{LoadedPolicies, load_policies};
 use crate::seal::AeadSeal;
 use crate::watch;
 
-use upstreams::Configured;
-
-pub use upstreams::transport_for;
+pub use shown::shown;
+pub use upstreams::{Configured, transport_for};
 
 /// The key that seals session ids, shared by every node on one store.
 const SEAL_KEY: &str = "seal";
@@ -226,8 +228,10 @@ impl Node {
         let changed = configured.changed_to(config)?;
         let engine = Arc::new(engine(config, &self.fixed, &changed)?);
         *configured = changed;
-        *lock(&self.engine) = Arc::clone(&engine);
+        let before = std::mem::replace(&mut *lock(&self.engine), Arc::clone(&engine));
         self.gateway.replace_engine(engine);
+        // Whoever listens to all of them comes back, and hears of those that are new.
+        before.retire();
         Ok(())
     }
 
@@ -276,5 +280,20 @@ impl gateway_console::Node for ConsoleNode {
 
     fn mcp_address(&self) -> String {
         self.address.clone()
+    }
+
+    fn upstreams(&self) -> Vec<gateway_console::ShownUpstream> {
+        let addresses = lock(&self.node.configured).addresses();
+        let spoken = lock(&self.node.engine).spoken();
+        let address = |namespace: &Namespace| addresses.get(namespace).cloned();
+        spoken.into_iter().map(|(namespace, spoken)| shown(&namespace, address(&namespace), &spoken)).collect()
+    }
+
+    async fn caller(&self, credential: &Credential) -> Result<Arc<Principal>, Stranger> {
+        self.node.gateway.admit_door(credential, None).await.map_err(|refused| match refused.status {
+            401 => Stranger::Unknown,
+            429 => Stranger::Limited,
+            _ => Stranger::Unavailable,
+        })
     }
 }

@@ -104,7 +104,14 @@ impl Transport {
     /// Fit for a screen or a log: queries and arguments may carry secrets and are left out.
     pub fn shown(&self) -> String {
         match self {
-            Self::Http { url, .. } => url.split(['?', '#']).next().unwrap_or_default().to_owned(),
+            Self::Http { url, .. } => {
+                let plain = url.split(['?', '#']).next().unwrap_or_default();
+                let Some((scheme, rest)) = plain.split_once("://") else { return plain.to_owned() };
+                let (authority, path) = rest.find('/').map_or((rest, ""), |slash| rest.split_at(slash));
+                // Nobody gets past the checks with a login in a URL; this does not rely on it.
+                let host = authority.rsplit('@').next().unwrap_or_default();
+                format!("{scheme}://{host}{path}")
+            }
             Self::Stdio { command, args, .. } if args.is_empty() => command.clone(),
             Self::Stdio { command, .. } => format!("{command} ..."),
         }

@@ -29,6 +29,8 @@ use gateway_core::identity::Principal;
 use gateway_core::names::TraceId;
 use gateway_core::ports::{StreamSlot, Usage};
 use gateway_core::refusal::{self, Answer, AnswerBody};
+use gateway_protocol::json::DEFAULT_MAX_DEPTH;
+use gateway_protocol::{Body, Message, RpcError, code, era, message, sse as events};
 use pingora_core::apps::{HttpPersistentSettings, HttpServerApp, HttpServerOptions, ReusedHttpStream};
 use pingora_core::protocols::http::ServerSession;
 use pingora_core::server::ShutdownWatch;
@@ -159,6 +161,7 @@ impl McpEdge {
     /// Who opens a stream before anything is asked on it, and room for that stream.
     async fn admit(&self, door: &Door) -> Result<(Arc<Principal>, StreamSlot), Answer> {
         let principal = self.gateway.admit_door(&door.credential, door.metadata_url.as_deref()).await?;
+        self.gateway.behind_door(&principal, &door.route).await?;
         match self.usage.open_stream(&principal) {
             Ok(slot) => Ok((principal, slot)),
             Err(limited) => Err(refusal::limited(&TraceId::from_uuid(Uuid::now_v7()), &limited, None)),
@@ -169,7 +172,8 @@ impl McpEdge {
         let gateway = Arc::clone(&self.gateway);
         let listens = inbound.headers.method.as_deref() == Some("subscriptions/listen");
         let listening = matches!(inbound.verb, Verb::Get) || (modern && listens);
-        let stay = listening.then(|| Stay::new(&self.drain, &self.gateway, &inbound.credential));
+        let last = last_word(&inbound, modern && listens);
+        let stay = listening.then(|| Stay::new(&self.drain, &self.gateway, &inbound.credential).saying(last));
         let mut work = Box::pin(async move { handled(&gateway, inbound).await });
         let answer = tokio::select! {
             biased;
@@ -212,6 +216,16 @@ impl McpEdge {
     }
 }
 
+/// What the stateless era's listener is told when we end its stream: that it is complete, as an answer to its question.
+fn last_word(inbound: &Inbound, listens: bool) -> Option<events::Frame> {
+    let Verb::Post(body) = &inbound.verb else { return None };
+    let Body::One(Message::Request(request)) = listens.then(|| message::parse(body, DEFAULT_MAX_DEPTH).ok())?? else {
+        return None;
+    };
+    let answer = Message::result(request.id.clone(), era::listened(&request.id));
+    Some(events::Frame::Event(events::Event::message(answer.to_vec())))
+}
+
 /// The gateway's answer, even if it loses its head over the question.
 async fn handled(gateway: &Gateway, inbound: Inbound) -> Answer {
     let handled = AssertUnwindSafe(gateway.handle(inbound)).catch_unwind().await;
@@ -222,7 +236,6 @@ async fn handled(gateway: &Gateway, inbound: Inbound) -> Answer {
 }
 
 fn internal_error() -> Answer {
-    use gateway_protocol::{Message, RpcError, code};
     let error = RpcError::new(code::INTERNAL, "the gateway failed; the operator's log says why");
     Answer::message(500, &Message::error(None, error))
 }

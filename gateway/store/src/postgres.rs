@@ -10,6 +10,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use gateway_core::ports::StoreError;
+use jiff::Timestamp;
 use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 
@@ -70,4 +71,10 @@ pub(crate) async fn secret(pool: &PgPool, name: &str, fresh: &[u8]) -> Result<Ve
 pub(crate) async fn ping(pool: &PgPool) -> Result<(), StoreError> {
     sqlx::query("SELECT 1").execute(pool).await.map_err(unavailable)?;
     Ok(())
+}
+
+pub(crate) async fn time(pool: &PgPool) -> Result<Timestamp, StoreError> {
+    let question = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+    let milliseconds: i64 = sqlx::query_scalar(question).fetch_one(pool).await.map_err(unavailable)?;
+    Timestamp::from_millisecond(milliseconds).map_err(|error| StoreError::Unavailable(Box::new(error)))
 }

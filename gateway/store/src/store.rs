@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gateway_core::ports::{Ledger, Once, StoreError, TenantStore, ToolRegistry};
+use jiff::Timestamp;
 use rand::RngCore;
 use sqlx::postgres::PgPool;
 
@@ -91,6 +92,14 @@ impl Store {
         match &self.engine {
             Engine::Sqlite(pools) => pools.ping().await,
             Engine::Postgres(pool) => postgres::ping(pool).await,
+        }
+    }
+
+    /// What time the database says it is. SQLite's is this machine's.
+    pub async fn time(&self) -> Result<Timestamp, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(_) => Ok(Timestamp::now()),
+            Engine::Postgres(pool) => postgres::time(pool).await,
         }
     }
 

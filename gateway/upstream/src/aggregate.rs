@@ -7,6 +7,7 @@
 mod answers;
 mod cursor;
 mod greeting;
+mod levels;
 mod listing;
 mod names;
 mod news;
@@ -24,6 +25,7 @@ use gateway_core::ports::{Answered, Upstream, UpstreamError};
 use gateway_core::{Ask, Exchange, Namespace, Permit, ToolName};
 use gateway_protocol::{Message, Notification, Request, Response, RpcError, code};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use greeting::Greetings;
 use listing::Kind;
@@ -39,6 +41,8 @@ pub struct Aggregate {
     server: ServerInfo,
     sessions: Sessions,
     greetings: Greetings,
+    /// Another has taken this one's place: who listens here hears no more.
+    retired: watch::Sender<bool>,
 }
 
 /// What stands behind a client's requests.
@@ -53,8 +57,13 @@ enum Standing {
 impl Aggregate {
     pub fn new(mut members: Vec<Member>, tool_separator: &str, server: ServerInfo) -> Self {
         members.sort_by(|one, other| one.namespace.cmp(&other.namespace));
-        let (sessions, greetings) = (Sessions::new(), Greetings::new());
-        Self { members, separator: tool_separator.into(), server, sessions, greetings }
+        let (sessions, greetings, retired) = (Sessions::new(), Greetings::new(), watch::Sender::new(false));
+        Self { members, separator: tool_separator.into(), server, sessions, greetings, retired }
+    }
+
+    /// Ends the streams of news, so that whoever listens comes back and finds the members of today.
+    pub fn retire(&self) {
+        self.retired.send_replace(true);
     }
 
     fn gone(&self) -> UpstreamError {
@@ -107,6 +116,10 @@ impl Aggregate {
             "tools/call" | "prompts/get" | "resources/read" | "completion/complete" => {
                 self.lead(permit, request, &standing).await
             }
+            "logging/setLevel" => match &standing {
+                Standing::Session(session) => Ok(self.set_level(permit, request, session).await),
+                Standing::Modern | Standing::Stranger => Ok(answers::unknown_method(request, modern)),
+            },
             "resources/subscribe" | "resources/unsubscribe" if !modern => self.lead(permit, request, &standing).await,
             "tasks/get" | "tasks/result" | "tasks/cancel" | "tasks/update" if self.home(exchange).is_some() => {
                 self.lead(permit, request, &standing).await

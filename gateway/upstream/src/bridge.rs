@@ -31,7 +31,7 @@ use futures::StreamExt;
 use gateway_core::ports::{Answered, Clock, Content, Spoken, StreamItem, Upstream, UpstreamError};
 use gateway_core::{Exchange, Namespace, Permit};
 use gateway_protocol::era::Handshake;
-use gateway_protocol::{Message, Outcome, Reply, ReplyKind, Revision, code};
+use gateway_protocol::{Message, Reply, ReplyKind, Revision, code};
 use serde_json::Value;
 
 use crate::stack::Protocol;
@@ -144,7 +144,9 @@ impl Upstream for Bridge {
     }
 
     fn spoken(&self) -> Spoken {
-        Spoken { transport: self.straight.spoken().transport, ..self.eras.spoken() }
+        let Spoken { transport, seen_at, health, .. } = self.straight.spoken();
+        let spoken = self.eras.spoken();
+        Spoken { transport, seen_at, health, legacy: spoken.legacy.or_else(|| self.modern.settled()), ..spoken }
     }
 
     async fn stop(&self) {
@@ -173,7 +175,7 @@ async fn hear(answered: &mut Answered) -> Heard {
         return if refused { Heard::Refused } else { Heard::Other };
     };
     match reply.kind() {
-        ReplyKind::Result { .. } => Heard::Greeted { revision: settled(&reply) },
+        ReplyKind::Result { .. } => Heard::Greeted { revision: reply.settled() },
         ReplyKind::Error { code } if refuses_handshake(code) => Heard::Refused,
         _ => Heard::Other,
     }
@@ -209,16 +211,6 @@ async fn first_answer(content: &mut Content) -> Option<Reply> {
     let rest = std::mem::replace(items, futures::stream::empty().boxed());
     *items = futures::stream::iter(read).chain(rest).boxed();
     found
-}
-
-fn settled(reply: &Reply) -> Option<Revision> {
-    match reply.message() {
-        Ok(Message::Response(response)) => match response.outcome {
-            Outcome::Result(result) => result.get("protocolVersion")?.as_str()?.parse().ok(),
-            Outcome::Error(_) => None,
-        },
-        _ => None,
-    }
 }
 
 fn must_be_asked(exchange: &Exchange) -> bool {

@@ -4,6 +4,7 @@
 //! for each caller anew. It is kept for the caller it was given to, unless the upstream calls it public or the operator
 //! says that all may share it; and only for as long as the upstream allows, or as the operator says instead.
 
+mod flights;
 mod reader;
 mod shelf;
 #[cfg(test)]
@@ -18,14 +19,16 @@ use futures::StreamExt;
 use gateway_core::exchange::{Ask, Subject};
 use gateway_core::ports::{Answered, Clock, Content, Spoken, StreamItem, Upstream, UpstreamError};
 use gateway_core::{Exchange, Namespace, Permit};
+use gateway_protocol::headers::Mirrored;
 use gateway_protocol::revision::meta;
 use gateway_protocol::{Message, Outcome, Reply, ReplyKind, ResultKind};
 use serde_json::{Value, json};
 
 use crate::ask;
 use crate::stack::CacheRule;
+use flights::{First, Flights};
 use reader::{Area, Page, Reader};
-use shelf::{Defined, Edition, Shelf};
+use shelf::{Defined, Edition, Habit, Shelf};
 use watch::Watch;
 
 /// How long a call waits for a definition that must be asked for.
@@ -36,6 +39,8 @@ pub struct Catalogue {
     namespace: Namespace,
     rule: Option<CacheRule>,
     shelf: Arc<Shelf>,
+    listing: Flights<Page>,
+    defining: Flights<Reader>,
     watch: Watch,
 }
 
@@ -50,7 +55,8 @@ struct Wanted {
 impl Catalogue {
     pub fn new(inner: Arc<dyn Upstream>, namespace: Namespace, rule: Option<CacheRule>, clock: Arc<dyn Clock>) -> Self {
         let shelf = Arc::new(Shelf::new(Arc::clone(&clock)));
-        Self { inner, namespace, rule, watch: Watch::new(Arc::clone(&shelf), clock), shelf }
+        let watch = Watch::new(Arc::clone(&shelf), clock);
+        Self { inner, namespace, rule, shelf, listing: Flights::new(), defining: Flights::new(), watch }
     }
 
     /// The upstream has announced a change: `notifications/tools/list_changed` and its kin. Anything else is no news.
@@ -80,6 +86,16 @@ impl Catalogue {
         Some(Answered::one(200, &Message::result(id, result)))
     }
 
+    /// Waits for whoever is asking for the same list, where lists of its kind are kept at all.
+    async fn turn(&self, page: &Page) -> Option<First<Page>> {
+        let key = match self.shelf.habit(page.area()?) {
+            Habit::NotKept => return None,
+            Habit::KeptForOne => page.clone(),
+            Habit::KeptForAll => page.public().unwrap_or_else(|| page.clone()),
+        };
+        self.listing.join(key).await
+    }
+
     async fn ask_for_tools(&self, asked_for: &Exchange) -> Result<Vec<Value>, UpstreamError> {
         let described = asked_for.message().and_then(Message::meta).map(|given| {
             let mut described = given.clone();
@@ -102,8 +118,17 @@ impl Catalogue {
 impl Upstream for Catalogue {
     async fn call(&self, permit: &Permit) -> Result<Answered, UpstreamError> {
         let page = Page::asked_by(permit, self.shared());
-        if let Some(answered) = page.as_ref().and_then(|page| self.kept(permit, page)) {
+        let kept = || page.as_ref().and_then(|page| self.kept(permit, page));
+        if let Some(answered) = kept() {
             return Ok(answered);
+        }
+        let mut first = None;
+        if let Some(page) = &page {
+            first = self.turn(page).await;
+            // Somebody may have got it meanwhile.
+            if let Some(answered) = kept() {
+                return Ok(answered);
+            }
         }
         let wanted = page.and_then(|page| {
             let edition = self.shelf.edition(page.area()?);
@@ -123,6 +148,7 @@ impl Upstream for Catalogue {
                 let heard = items.inspect(move |item| {
                     let Ok(StreamItem::Event { reply: Some(reply), .. }) = item else { return };
                     heard(&shelf, reply, wanted.as_ref());
+                    first.take_if(|_| reply.is_final());
                 });
                 Content::Stream(heard.boxed())
             }
@@ -142,6 +168,12 @@ impl Upstream for Catalogue {
             Defined::Nowhere => return None,
             Defined::Unknown => {}
         }
+        let _first = self.defining.join(reader.clone()).await;
+        match self.shelf.defined(&reader, tool) {
+            Defined::As(definition) => return Some(definition),
+            Defined::Nowhere => return None,
+            Defined::Unknown => {}
+        }
         let edition = self.shelf.edition(Area::Tools);
         match self.ask_for_tools(asked_for).await {
             Ok(tools) => self.shelf.define(&reader, edition, &tools, true),
@@ -155,11 +187,8 @@ impl Upstream for Catalogue {
         }
     }
 
-    fn known_definition(&self, asked_for: &Exchange, tool: &str) -> Option<Arc<Value>> {
-        match self.shelf.defined(&Reader::of(asked_for, self.shared()), tool) {
-            Defined::As(definition) => Some(definition),
-            Defined::Nowhere | Defined::Unknown => None,
-        }
+    fn known_mirrors(&self, asked_for: &Exchange, tool: &str) -> Option<Arc<[Mirrored]>> {
+        self.shelf.mirrors(&Reader::of(asked_for, self.shared()), tool)
     }
 
     fn spoken(&self) -> Spoken {
@@ -196,14 +225,24 @@ impl Wanted {
         let Ok(Message::Response(response)) = reply.message() else { return None };
         let Outcome::Result(result) = response.outcome else { return None };
         let Self { page, edition, rule } = self;
-        if let (Some(Area::Tools), Some(Value::Array(tools))) = (page.area(), result.get("tools")) {
+        let area = page.area()?;
+        if let (Area::Tools, Some(Value::Array(tools))) = (area, result.get("tools")) {
             // A first page that is also the last one is all there is.
             let whole = page.beginning().is_none() && result.get("nextCursor").is_none();
             shelf.define(&page.reader, edition, tools, whole);
         }
         let given = result.get("ttlMs").and_then(Value::as_u64).map(Duration::from_millis);
-        let lifetime = rule.and_then(|rule| rule.lifetime).or(given)?;
+        let lifetime = rule.and_then(|rule| rule.lifetime).or(given).filter(|lifetime| !lifetime.is_zero());
         let public = result.get("cacheScope") == Some(&json!("public"));
+        shelf.usually(
+            area,
+            match lifetime {
+                None => Habit::NotKept,
+                Some(_) if public => Habit::KeptForAll,
+                Some(_) => Habit::KeptForOne,
+            },
+        );
+        let lifetime = lifetime?;
         let page = if public { page.public().unwrap_or(page) } else { page };
         shelf.keep(&page, edition, &result, lifetime).then_some(lifetime)
     }

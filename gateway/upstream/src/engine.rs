@@ -40,6 +40,11 @@ impl Engine {
         let all = Arc::new(Aggregate::new(members.clone(), tool_separator, server));
         Ok(Self { members, by_name, all, separator: tool_separator.into() })
     }
+
+    /// Another engine has taken this one's place. Calls under way finish; streams of all members' news end.
+    pub fn retire(&self) {
+        self.all.retire();
+    }
 }
 
 impl ExecutionEngine for Engine {

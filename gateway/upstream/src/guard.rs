@@ -13,9 +13,12 @@ use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
 use gateway_core::ports::{Answered, Content, Spoken, StreamItem, Upstream, UpstreamError};
 use gateway_core::{Ask, Exchange, Namespace, Permit};
+use gateway_protocol::headers::Mirrored;
 use gateway_protocol::{Message, ReplyKind};
 use serde_json::{Value, json};
 use tokio::time::{Instant, Sleep};
+
+use crate::vitals::Vitals;
 
 /// A request's own limit, in milliseconds.
 const TIMEOUT: &str = "io.portreeve/timeoutMs";
@@ -38,11 +41,12 @@ pub struct Guard {
     patience: Patience,
     /// Until when questions on a session's own stream excuse silent calls.
     excused: Arc<Mutex<Option<Instant>>>,
+    vitals: Arc<Vitals>,
 }
 
 impl Guard {
-    pub(crate) fn new(inner: Arc<dyn Upstream>, namespace: Namespace, patience: Patience) -> Self {
-        Self { inner, namespace, patience, excused: Arc::default() }
+    pub(crate) fn new(inner: Arc<dyn Upstream>, namespace: Namespace, patience: Patience, vitals: Arc<Vitals>) -> Self {
+        Self { inner, namespace, patience, excused: Arc::default(), vitals }
     }
 
     /// What this request may take between two signs of life.
@@ -53,6 +57,7 @@ impl Guard {
     }
 
     fn expired(&self, permit: &Permit) -> UpstreamError {
+        self.vitals.timed_out();
         if let Some(cancel) = cancellation(permit) {
             say(Arc::clone(&self.inner), cancel);
         }
@@ -129,8 +134,8 @@ impl Upstream for Guard {
         self.inner.definition(asked_for, tool).await
     }
 
-    fn known_definition(&self, asked_for: &Exchange, tool: &str) -> Option<Arc<Value>> {
-        self.inner.known_definition(asked_for, tool)
+    fn known_mirrors(&self, asked_for: &Exchange, tool: &str) -> Option<Arc<[Mirrored]>> {
+        self.inner.known_mirrors(asked_for, tool)
     }
 
     fn spoken(&self) -> Spoken {

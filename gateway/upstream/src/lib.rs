@@ -2,7 +2,7 @@
 //!
 //! `http`, `sse_upstream` and `stdio` reach one MCP server each, `auto_http` finds out which of the first two it is,
 //! `aggregate` shows many as one, `probe` asks one what it offers, `stack` puts the common layers around each (`bridge` from era to era,
-//! `catalogue` for lists, `guard` for deadlines), and `shim` is the other way round: a gateway as a stdio server. Nothing is
+//! `catalogue` for lists, `guard` for deadlines, `vitals` for who is there), and `shim` is the other way round: a gateway as a stdio server. Nothing is
 //! decided here: an adapter takes a `Permit`, and whoever holds one has been judged.
 
 pub mod aggregate;
@@ -19,6 +19,7 @@ pub mod shim;
 pub mod sse_upstream;
 pub mod stack;
 pub mod stdio;
+mod vitals;
 
 #[cfg(test)]
 mod testing;

@@ -3,8 +3,10 @@
 //! It adds nothing and decides nothing. What HTTP wants in headers is derived from the messages themselves, the session is
 //! remembered, and only messages ever go to the output.
 
+mod answers;
 mod known;
 mod lines;
+mod news;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,10 +16,9 @@ use bytes::Bytes;
 use futures::StreamExt;
 use gateway_core::BoxError;
 use gateway_protocol::json::DEFAULT_MAX_DEPTH;
-use gateway_protocol::sse::Frame;
-use gateway_protocol::{Body, Id, Message, Reply, Revision, RpcError, code, headers, message};
+use gateway_protocol::wire::{self, Settled};
+use gateway_protocol::{Body, Id, Message, RpcError, code, headers, message};
 use http::Method;
-use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
@@ -34,7 +35,6 @@ const IN_ORDER: Duration = Duration::from_secs(2);
 /// What is under way when the client ends may still finish.
 const FAREWELL: Duration = Duration::from_secs(2);
 const CONNECT: Duration = Duration::from_secs(10);
-const REOPEN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
 pub struct ShimOptions {
     /// The door: `http://127.0.0.1:8080/mcp`.
@@ -85,8 +85,7 @@ struct Shim {
 
 #[derive(Default)]
 struct State {
-    session: Option<String>,
-    revision: Option<Revision>,
+    settled: Settled,
     running: HashMap<Id, (AbortHandle, bool)>,
     news: Option<AbortHandle>,
     /// The gateway turned the key away, and nothing has been accepted since.
@@ -106,7 +105,7 @@ impl Shim {
             return;
         };
         if let Message::Request(request) = &said {
-            let (id, modern) = (request.id.clone(), is_modern(&said));
+            let (id, modern) = (request.id.clone(), wire::is_modern(&said));
             let mut state = self.lock();
             let task = tasks.spawn(async move {
                 let id = said.id().cloned();
@@ -135,13 +134,9 @@ impl Shim {
 
     /// In the stateless era a call is cancelled by dropping its connection; nobody else must hear of it.
     fn cancels(&self, said: &Message) -> bool {
-        if said.method() != Some("notifications/cancelled") {
-            return false;
-        }
-        let id = said.params().and_then(|params| Id::try_from(params.get("requestId")?.clone()).ok());
         let mut state = self.lock();
         let modern = |id: &Id| state.running.get(id).is_some_and(|(_, modern)| *modern);
-        let Some(id) = id.filter(modern) else {
+        let Some(id) = wire::cancelled(said).filter(modern) else {
             return false;
         };
         if let Some((task, _)) = state.running.remove(&id) {
@@ -152,7 +147,7 @@ impl Shim {
 
     async fn pass(&self, line: Bytes, said: Option<Message>) {
         let mut answer = self.post(&line, said.as_ref()).await;
-        if let Some(said) = said.as_ref().filter(|said| said.method() == Some("tools/call") && is_modern(said))
+        if let Some(said) = said.as_ref().filter(|said| said.method() == Some("tools/call") && wire::is_modern(said))
             && let Ok(refused) = &answer
             && refused.status() == 400
         {
@@ -189,7 +184,7 @@ impl Shim {
         }
         let list = known::list_question(said);
         let listed = self.post(&list.to_vec().into(), Some(&list)).await?;
-        let mut messages = messages(listed).await?;
+        let mut messages = answers::messages(listed).await?;
         while let Some(message) = messages.next().await {
             self.known.learn(&message?);
         }
@@ -205,8 +200,8 @@ impl Shim {
         }
         let opens = said.and_then(Message::method) == Some("initialize");
         let state = self.lock();
-        let session = state.session.clone().filter(|_| !opens);
-        let revision = state.revision.filter(|revision| !opens && revision.has_version_header());
+        let session = state.settled.session.clone().filter(|_| !opens);
+        let revision = state.settled.revision.filter(|revision| !opens && revision.has_version_header());
         let session = session.map(|id| (headers::SESSION_ID.to_owned(), id));
         let revision = revision.map(|revision| (headers::PROTOCOL_VERSION.to_owned(), revision.as_str().to_owned()));
         session.into_iter().chain(revision).collect()
@@ -218,15 +213,18 @@ impl Shim {
         let method = said.and_then(Message::method);
         let mut session = answer.header(headers::SESSION_ID).map(str::to_owned);
         let mut answered = !matches!(said, Some(Message::Request(_)));
-        let mut messages = messages(answer).await?;
+        let mut messages = answers::messages(answer).await?;
         while let Some(message) = messages.next().await {
-            let message = addressed(message?, said);
+            let message = match said {
+                Some(Message::Request(request)) => wire::addressed(message?, &request.id),
+                _ => message?,
+            };
             match method {
-                Some("initialize") => self.opened(&message, &mut session),
+                Some("initialize") => self.lock().settled.learn(&message, &mut session),
                 Some("tools/list") => self.known.learn(&message),
                 _ => {}
             }
-            answered = answered || said.is_some_and(|said| answers(&message, said));
+            answered = answered || said.is_some_and(|said| answers::answers(&message, said));
             self.say(message).await;
         }
         if answered { Ok(()) } else { Err("the answer broke off".into()) }
@@ -241,47 +239,8 @@ impl Shim {
         state.refused = status == 401;
     }
 
-    fn opened(&self, answer: &[u8], session: &mut Option<String>) {
-        let answer: Value = serde_json::from_slice(answer).unwrap_or_default();
-        if let Some(version) = answer.pointer("/result/protocolVersion").and_then(Value::as_str) {
-            let mut state = self.lock();
-            state.revision = version.parse().ok();
-            state.session = session.take();
-        }
-    }
-
     async fn say(&self, message: Bytes) {
         let _ = self.out.send(message).await;
-    }
-
-    fn listen(self: &Arc<Self>) {
-        let mut state = self.lock();
-        if state.session.is_some() && state.news.is_none() {
-            let own = Arc::clone(self);
-            state.news = Some(tokio::spawn(async move { own.news().await }).abort_handle());
-        }
-    }
-
-    async fn news(&self) {
-        let (mut pause, longest) = REOPEN;
-        loop {
-            let headers = self.headers(None);
-            let headers: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-            if let Ok(answer) = self.carrier.send(Method::GET, None, &headers, Bytes::new()).await {
-                if !answer.is_stream() {
-                    return;
-                }
-                let mut events = answer.events();
-                while let Some(Ok(frame)) = events.next().await {
-                    pause = REOPEN.0;
-                    if let Some(data) = data(frame) {
-                        self.say(data).await;
-                    }
-                }
-            }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(longest);
-        }
     }
 
     /// The client is gone: what it cannot hear any more is dropped, and its session ended.
@@ -297,60 +256,11 @@ impl Shim {
         }
         let _ = timeout(FAREWELL, async { while tasks.join_next().await.is_some() {} }).await;
         tasks.abort_all();
-        if self.lock().session.is_none() {
+        if self.lock().settled.session.is_none() {
             return;
         }
         let headers = self.headers(None);
         let headers: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let _ = timeout(FAREWELL, self.carrier.send(Method::DELETE, None, &headers, Bytes::new())).await;
     }
-}
-
-fn is_modern(said: &Message) -> bool {
-    headers::body_revision(said).ok().flatten().is_some_and(Revision::is_modern)
-}
-
-fn answers(message: &[u8], question: &Message) -> bool {
-    let message: Value = serde_json::from_slice(message).unwrap_or_default();
-    let id = message.get("id").cloned().and_then(|id| Id::try_from(id).ok());
-    message.get("method").is_none() && id.is_some() && id.as_ref() == question.id()
-}
-
-/// On HTTP an error without an id belongs to its request all the same; on a line it must say so.
-fn addressed(message: Bytes, question: Option<&Message>) -> Bytes {
-    let Some(Message::Request(request)) = question else {
-        return message;
-    };
-    match serde_json::from_slice(&message) {
-        Ok(Value::Object(mut error)) if error.contains_key("error") && error.get("id").is_none_or(Value::is_null) => {
-            error.insert("id".into(), (&request.id).into());
-            Value::Object(error).to_string().into()
-        }
-        _ => message,
-    }
-}
-
-/// What of a frame is a message.
-fn data(frame: Frame) -> Option<Bytes> {
-    match frame {
-        Frame::Event(event) if !event.data.is_empty() => Some(event.data),
-        _ => None,
-    }
-}
-
-/// The messages of an answer, whichever form it has. Only JSON is passed on: nothing else may reach the output.
-async fn messages(answer: Carried) -> Result<futures::stream::BoxStream<'static, Result<Bytes, BoxError>>, BoxError> {
-    if answer.is_stream() {
-        let frames = answer.events().filter_map(|frame| async { frame.map(data).transpose() });
-        return Ok(frames.boxed());
-    }
-    let status = answer.status();
-    let whole = answer.whole().await?;
-    if whole.is_empty() {
-        return Ok(futures::stream::empty().boxed());
-    }
-    if Reply::scan_all(&whole, DEFAULT_MAX_DEPTH).is_err() {
-        return Err(format!("status {status}, and no message").into());
-    }
-    Ok(futures::stream::iter([Ok(whole)]).boxed())
 }

@@ -10,6 +10,7 @@ use gateway_protocol::Revision;
 use crate::bridge::{Bridge, BridgeSettings};
 use crate::catalogue::Catalogue;
 use crate::guard::{Guard, Patience};
+use crate::vitals::{Vitals, Watched};
 
 /// What the layers need to know of one upstream.
 pub struct Layers {
@@ -50,6 +51,8 @@ pub struct CacheRule {
 
 /// The upstream as the gateway calls it: each layer around the one before, the transport innermost.
 pub fn stack(inner: Arc<dyn Upstream>, layers: &Layers) -> Arc<dyn Upstream> {
+    let vitals = Vitals::new(layers.namespace.clone(), Arc::clone(&layers.clock));
+    let inner = Arc::new(Watched { inner, vitals: Arc::clone(&vitals) });
     let settings = BridgeSettings {
         namespace: layers.namespace.clone(),
         revision: match layers.protocol {
@@ -65,5 +68,5 @@ pub fn stack(inner: Arc<dyn Upstream>, layers: &Layers) -> Arc<dyn Upstream> {
     let clock = Arc::clone(&layers.clock);
     let kept = Arc::new(Catalogue::new(bridged, layers.namespace.clone(), layers.cache, clock));
     let patience = Patience { timeout: layers.timeout, longest: layers.longest, hold: layers.hold };
-    Arc::new(Guard::new(kept, layers.namespace.clone(), patience))
+    Arc::new(Guard::new(kept, layers.namespace.clone(), patience, vitals))
 }

@@ -54,6 +54,8 @@ pub struct StdioConfig {
     pub unclassified_observe: bool,
     /// Until the first message that answers a request; also for the handshake.
     pub request_timeout: Duration,
+    /// How long a program may take over its handshake.
+    pub start_timeout: Duration,
     /// After which an unused child of one principal is stopped. Its sessions stay.
     pub idle_timeout: Duration,
     pub max_children: usize,
@@ -73,6 +75,7 @@ impl StdioConfig {
             sharing: Sharing::default(),
             unclassified_observe: false,
             request_timeout: Duration::from_secs(60),
+            start_timeout: Duration::from_secs(60),
             idle_timeout: Duration::from_secs(600),
             max_children: 64,
             max_line: 16 * 1024 * 1024,

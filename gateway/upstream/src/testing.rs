@@ -10,7 +10,7 @@ use futures::StreamExt;
 use gateway_core::exchange::{Ask, Exchange, Route, Subject, ToolSubject};
 use gateway_core::matrix::Matrix;
 use gateway_core::policies::Policies;
-use gateway_core::ports::{Answered, Content, NewSession, StreamItem, Upstream, UpstreamError};
+use gateway_core::ports::{Answered, Clock, Content, NewSession, StreamItem, Upstream, UpstreamError};
 use gateway_core::session::Session;
 use gateway_core::{Chain, Judge, Namespace, Permit, Plugin, PluginMode, Principal, TraceId, Verdict};
 use gateway_protocol::revision::meta;
@@ -19,6 +19,19 @@ use serde_json::{Map, Value, json};
 
 pub(crate) fn space(name: &str) -> Namespace {
     name.parse().unwrap()
+}
+
+/// It is always the same moment.
+pub(crate) struct StillClock;
+
+impl Clock for StillClock {
+    fn now(&self) -> jiff::Timestamp {
+        jiff::Timestamp::UNIX_EPOCH
+    }
+
+    fn fresh_id(&self) -> uuid::Uuid {
+        uuid::Uuid::nil()
+    }
 }
 
 struct Granting;

@@ -1,5 +1,7 @@
 //! `Mcp-Param-*`: copies of a tool's arguments in headers, compared with the arguments before anybody judges them.
 
+use std::sync::Arc;
+
 use gateway_protocol::headers::{self, Mirrored};
 use gateway_protocol::{Malformed, Message};
 
@@ -13,21 +15,21 @@ pub(super) async fn checked(
     caller: &Caller,
     exchange: &Exchange,
     upstream: &dyn Upstream,
-) -> Result<Vec<Mirrored>, Malformed> {
+) -> Result<Arc<[Mirrored]>, Malformed> {
     if caller.wire != Wire::Http || !exchange.is_modern() {
-        return Ok(Vec::new());
+        return Ok(Arc::default());
     }
-    let Some(tool) = exchange.tool() else {
-        return Ok(Vec::new());
+    let Some(tool) = exchange.tool().map(|tool| tool.name.tool()) else {
+        return Ok(Arc::default());
     };
-    let definition = match caller.headers.params.is_empty() {
-        true => upstream.known_definition(exchange, tool.name.tool()),
-        false => upstream.definition(exchange, tool.name.tool()).await,
+    let mirrored = match upstream.known_mirrors(exchange, tool) {
+        Some(known) => known,
+        None if caller.headers.params.is_empty() => return Ok(Arc::default()),
+        None => match upstream.definition(exchange, tool).await {
+            Some(definition) => headers::mirrored(&definition).into(),
+            None => return Ok(Arc::default()),
+        },
     };
-    let Some(definition) = definition else {
-        return Ok(Vec::new());
-    };
-    let mirrored = headers::mirrored(&definition);
     let id = exchange.message().and_then(Message::id);
     headers::check_mirrored(&caller.headers, &mirrored, exchange.arguments()).map_err(|error| error.answering(id))?;
     Ok(mirrored)

@@ -1,8 +1,8 @@
 //! How a session of the session eras begins: what the handshake settled, and the id that is made of it.
 
 use futures::StreamExt;
+use gateway_protocol::Revision;
 use gateway_protocol::era::Handshake;
-use gateway_protocol::{Message, Outcome, Reply, Revision};
 use serde_json::Value;
 
 use super::Gateway;
@@ -37,7 +37,7 @@ fn said(exchange: &Exchange, revision: Option<Revision>) -> Option<Handshake> {
 pub(super) async fn answer(content: Content) -> (Content, Option<Revision>) {
     match content {
         Content::One(reply) => {
-            let revision = negotiated(&reply);
+            let revision = reply.settled();
             (Content::One(reply), revision)
         }
         Content::Stream(mut items) => {
@@ -46,7 +46,7 @@ pub(super) async fn answer(content: Content) -> (Content, Option<Revision>) {
             while first.len() < HANDSHAKE_EVENTS {
                 let Some(item) = items.next().await else { break };
                 revision = match &item {
-                    Ok(StreamItem::Event { reply: Some(reply), .. }) if reply.is_final() => negotiated(reply),
+                    Ok(StreamItem::Event { reply: Some(reply), .. }) if reply.is_final() => reply.settled(),
                     _ => None,
                 };
                 let over = item.is_err() || revision.is_some();
@@ -58,15 +58,5 @@ pub(super) async fn answer(content: Content) -> (Content, Option<Revision>) {
             (Content::Stream(futures::stream::iter(first).chain(items).boxed()), revision)
         }
         other => (other, None),
-    }
-}
-
-fn negotiated(reply: &Reply) -> Option<Revision> {
-    let Message::Response(response) = reply.message().ok()? else {
-        return None;
-    };
-    match response.outcome {
-        Outcome::Result(result) => result.get("protocolVersion")?.as_str()?.parse().ok(),
-        Outcome::Error(_) => None,
     }
 }

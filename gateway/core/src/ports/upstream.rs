@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::stream::BoxStream;
+use gateway_protocol::headers::Mirrored;
 use gateway_protocol::{Message, Reply, Revision, sse};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -65,6 +66,19 @@ pub struct Spoken {
     pub found_at: Option<Timestamp>,
     /// The configuration says so, and nobody asks.
     pub fixed: bool,
+    /// When it last answered anything.
+    pub seen_at: Option<Timestamp>,
+    pub health: Health,
+}
+
+/// Whether an upstream answered when it was last asked. Nobody asks only to find out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Health {
+    #[default]
+    Unknown,
+    Up,
+    /// With what went wrong, in words for the operator.
+    Down(String),
 }
 
 pub enum Content {
@@ -101,8 +115,8 @@ pub trait Upstream: Send + Sync {
     async fn definition(&self, _asked_for: &Exchange, _tool: &str) -> Option<Arc<Value>> {
         None
     }
-    /// The same, if it is in memory.
-    fn known_definition(&self, _asked_for: &Exchange, _tool: &str) -> Option<Arc<Value>> {
+    /// What that tool wants repeated in headers, if its definition is in memory: asked for every modern call.
+    fn known_mirrors(&self, _asked_for: &Exchange, _tool: &str) -> Option<Arc<[Mirrored]>> {
         None
     }
     fn spoken(&self) -> Spoken {

@@ -22,16 +22,7 @@ impl Failure {
 
     /// The error and what caused it, down to the last cause: here somebody can do something about it.
     pub fn of(error: &dyn Error) -> Self {
-        let mut line = error.to_string();
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            let text = error.to_string();
-            if !line.contains(&text) {
-                line = format!("{line}: {text}");
-            }
-            cause = error.source();
-        }
-        Self::new(line)
+        Self::new(with_causes(error))
     }
 
     #[must_use]
@@ -52,6 +43,20 @@ impl Failure {
             eprintln!("{hint}");
         }
     }
+}
+
+/// One line of an error and what caused it.
+pub fn with_causes(error: &dyn Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !line.contains(&text) {
+            line = format!("{line}: {text}");
+        }
+        cause = error.source();
+    }
+    line
 }
 
 impl From<Vec<Problem>> for Failure {

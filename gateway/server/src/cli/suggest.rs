@@ -21,8 +21,8 @@ pub async fn run(args: &SuggestArgs) -> Result<(), Failure> {
         let known = if known.is_empty() { "none".into() } else { known.join(", ") };
         return Err(Failure::new(format!("the configuration has no upstream `{}`; it has {known}", args.namespace)));
     };
-    let server =
-        crate::compose::transport_for(&args.namespace, upstream, &config).map_err(|error| Failure::of(&error))?;
+    let server = crate::compose::transport_for(&args.namespace, upstream, &config, upstream.timeout)
+        .map_err(|error| Failure::of(&error))?;
     let principal = Arc::new(Principal::anonymous());
     let tools = list_tools(&*server, &args.namespace, &principal).await.map_err(|error| Failure::of(&error))?;
     print(draft(&args.namespace, &tools).trim_end())

@@ -77,13 +77,19 @@ impl Configured {
             let built = match self.0.get(namespace).filter(|built| built.from == from) {
                 Some(built) => built.clone(),
                 None => {
-                    let inner = transport_for(namespace, upstream, config)?;
+                    // The layers keep the time, and a caller may ask for more of it than the upstream usually has.
+                    let inner = transport_for(namespace, upstream, config, from.longest)?;
                     Built { upstream: stack(inner, &from.layers(namespace)), from }
                 }
             };
             changed.insert(namespace.clone(), built);
         }
         Ok(Self(changed))
+    }
+
+    /// Where each is, fit for a screen.
+    pub fn addresses(&self) -> BTreeMap<Namespace, String> {
+        self.0.iter().map(|(namespace, built)| (namespace.clone(), built.from.own.transport.shown())).collect()
     }
 
     pub fn members(&self) -> Vec<Member> {
@@ -93,11 +99,12 @@ impl Configured {
     }
 }
 
-/// One configured upstream's adapter, without the layers around it.
+/// One configured upstream's adapter, without the layers around it; `patience` is all that it may take over one answer.
 pub fn transport_for(
     namespace: &Namespace,
     config: &UpstreamConfig,
     whole: &Config,
+    patience: Duration,
 ) -> Result<Arc<dyn Upstream>, ComposeError> {
     if config.observe_unclassified {
         tracing::warn!(%namespace, "unclassified tools of {namespace} are only observed: calls to them are not refused");
@@ -108,7 +115,7 @@ pub fn transport_for(
             let told = HttpUpstreamConfig {
                 headers,
                 unclassified_observe: config.observe_unclassified,
-                request_timeout: config.timeout,
+                request_timeout: patience,
                 max_depth: whole.limits.depth,
                 ..HttpUpstreamConfig::new(namespace.clone(), url.clone())
             };
@@ -125,7 +132,8 @@ pub fn transport_for(
                     config::Sharing::Shared => Sharing::Shared,
                 },
                 unclassified_observe: config.observe_unclassified,
-                request_timeout: config.timeout,
+                request_timeout: patience,
+                start_timeout: config.timeout,
                 ..StdioConfig::new(namespace.clone(), command.clone())
             })))
         }
@@ -152,6 +160,19 @@ mod tests {
     fn upstream(configured: &Configured, name: &str) -> Arc<dyn Upstream> {
         let found = configured.members().into_iter().find(|member| member.namespace.as_str() == name);
         found.unwrap().upstream
+    }
+
+    #[test]
+    fn an_address_is_shown_without_what_may_be_a_secret() {
+        for (url, shown) in [
+            ("http://crm:9000/mcp", "http://crm:9000/mcp"),
+            ("https://me:s3cret@crm/mcp?token=s3cret#s3cret", "https://crm/mcp"),
+            ("http://me@crm", "http://crm"),
+            ("http://crm/@team/mcp", "http://crm/@team/mcp"),
+        ] {
+            let transport = Transport::Http { url: url.into(), headers: BTreeMap::new(), kind: HttpKind::Auto };
+            assert_eq!(transport.shown(), shown, "{url}");
+        }
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! Each message goes through the gateway as a request of its own, judged and recorded like any other; the wire only knows
 //! how to bring bytes in and out. What HTTP says in headers (the session, the negotiated revision) is remembered here.
 
+mod news;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,8 +16,8 @@ use gateway_core::gateway::{Inbound, Verb, Wire};
 use gateway_core::refusal::{Answer, AnswerBody};
 use gateway_protocol::headers::{self, McpHeaders};
 use gateway_protocol::json::DEFAULT_MAX_DEPTH;
-use gateway_protocol::{Body, Id, Message, Revision, RpcError, code, message, sse};
-use serde_json::Value;
+use gateway_protocol::wire::{self, Settled};
+use gateway_protocol::{Body, Id, Message, RpcError, code, message};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
@@ -32,8 +34,6 @@ const WAITING: usize = 64;
 /// How long a notification or an answer holds up what comes after it. Their order matters (`initialized` comes before the
 /// first call), but an upstream that is slow to take one may not stop the rest.
 const IN_ORDER: Duration = Duration::from_secs(2);
-/// Between two tries of a stream of news that ended.
-const REOPEN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
 /// Too much is waiting already.
 #[derive(Debug)]
@@ -60,8 +60,7 @@ pub struct Conversation {
 
 #[derive(Default)]
 struct State {
-    session: Option<String>,
-    revision: Option<Revision>,
+    settled: Settled,
     running: HashMap<Id, Running>,
     /// Takes up what comes, and the stream of news.
     helpers: Vec<AbortHandle>,
@@ -116,7 +115,7 @@ impl Conversation {
                 }
                 !running.modern
             });
-            state.session.is_some() || !state.running.is_empty()
+            state.settled.session.is_some() || !state.running.is_empty()
         };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             return;
@@ -147,7 +146,7 @@ impl Conversation {
         let read = message::parse(&body, DEFAULT_MAX_DEPTH).ok();
         match read {
             Some(Body::One(Message::Request(request))) => {
-                let modern = is_modern(&Message::Request(request.clone()));
+                let modern = wire::is_modern(&Message::Request(request.clone()));
                 self.begin(request.id, request.method == "initialize", modern, body).await;
             }
             Some(Body::One(said)) => {
@@ -155,7 +154,7 @@ impl Conversation {
                     return;
                 }
                 let initialized = said.method() == Some("notifications/initialized");
-                let inbound = self.inbound(body, is_modern(&said));
+                let inbound = self.inbound(body, wire::is_modern(&said));
                 let own = Arc::clone(self);
                 let told = self.tasks.spawn(async move { own.speak(inbound, None, false).await });
                 // It goes on by itself if it takes longer.
@@ -200,12 +199,8 @@ impl Conversation {
 
     /// True when a request of the stateless era was cancelled: there is nobody else who would have to hear of it.
     fn cancels(&self, said: &Message) -> bool {
-        if said.method() != Some("notifications/cancelled") {
-            return false;
-        }
-        let id = said.params().and_then(|params| Id::try_from(params.get("requestId")?.clone()).ok());
         let mut state = self.lock();
-        match id {
+        match wire::cancelled(said) {
             Some(id) if state.running.get(&id).is_some_and(|running| running.modern) => {
                 if let Some(running) = state.running.remove(&id) {
                     running.task.abort();
@@ -221,20 +216,14 @@ impl Conversation {
         if modern {
             return self.door.inbound(verb, McpHeaders::default(), Wire::Messages);
         }
-        let headers = self.session_headers();
+        let headers = self.lock().settled.headers();
         // Once a revision is negotiated, it is what the header would have said on HTTP.
         let wire = if headers.protocol_version.is_some() { Wire::Http } else { Wire::Messages };
         self.door.inbound(verb, headers, wire)
     }
 
-    fn session_headers(&self) -> McpHeaders {
-        let state = self.lock();
-        let protocol_version = state.revision.map(|revision| revision.as_str().to_owned());
-        McpHeaders { protocol_version, session_id: state.session.clone(), ..McpHeaders::default() }
-    }
-
     fn in_session(&self, verb: Verb) -> Option<Inbound> {
-        let headers = self.session_headers();
+        let headers = self.lock().settled.headers();
         headers.session_id.is_some().then(|| self.door.inbound(verb, headers, Wire::Http))
     }
 
@@ -251,17 +240,22 @@ impl Conversation {
                 }
             }
             AnswerBody::Json(json) => {
+                // Known before the client hears of it, because its next message relies on it.
                 if opens {
-                    self.opened(&json, &mut session);
+                    self.lock().settled.learn(&json, &mut session);
                 }
-                self.say(addressed(status, json, id)).await;
+                self.say(match id {
+                    Some(id) => wire::addressed(json, id),
+                    None => json,
+                })
+                .await;
             }
             AnswerBody::Events(mut events) => {
                 // To its end even if nobody listens any more: an answer of the session eras is still recorded.
                 while let Some(frame) = events.next().await {
-                    if let Some(data) = message_of(frame) {
+                    if let Some(data) = wire::message_of(frame) {
                         if opens {
-                            self.opened(&data, &mut session);
+                            self.lock().settled.learn(&data, &mut session);
                         }
                         self.say(data).await;
                     }
@@ -270,81 +264,7 @@ impl Conversation {
         }
     }
 
-    /// Known before the client hears of it, because its next message relies on it.
-    fn opened(&self, answer: &[u8], session: &mut Option<String>) {
-        let Ok(answer) = serde_json::from_slice::<Value>(answer) else {
-            return;
-        };
-        let Some(version) = answer.pointer("/result/protocolVersion").and_then(Value::as_str) else {
-            return;
-        };
-        let mut state = self.lock();
-        state.revision = version.parse().ok();
-        state.session = session.take();
-    }
-
     async fn say(&self, message: Bytes) {
         let _ = self.out.send(message).await;
-    }
-
-    /// Opens the stream of news that a client of Streamable HTTP would open with GET.
-    fn listen(self: &Arc<Self>) {
-        let mut state = self.lock();
-        if state.listening || state.session.is_none() {
-            return;
-        }
-        state.listening = true;
-        let own = Arc::clone(self);
-        let task = tokio::spawn(async move { own.news().await });
-        state.helpers.push(task.abort_handle());
-    }
-
-    async fn news(&self) {
-        let (mut pause, longest) = REOPEN;
-        let mut last = None;
-        while let Some(mut inbound) = self.in_session(Verb::Get) {
-            inbound.headers.last_event_id.clone_from(&last);
-            // Anything but a stream means that there is none to be had.
-            let AnswerBody::Events(mut events) = handled(&self.gateway, inbound).await.body else {
-                return;
-            };
-            while let Some(frame) = events.next().await {
-                pause = REOPEN.0;
-                if let sse::Frame::Event(event) = &frame {
-                    last = event.id.clone().or(last);
-                }
-                if let Some(data) = message_of(frame) {
-                    self.say(data).await;
-                }
-            }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(longest);
-        }
-    }
-}
-
-/// On HTTP an error without an id belongs to its request all the same; here it must say so.
-fn addressed(status: u16, answer: Bytes, id: Option<&Id>) -> Bytes {
-    let Some(id) = id.filter(|_| status >= 400) else {
-        return answer;
-    };
-    match serde_json::from_slice(&answer) {
-        Ok(Value::Object(mut error)) if error.get("id").is_none_or(Value::is_null) => {
-            error.insert("id".into(), id.into());
-            Value::Object(error).to_string().into()
-        }
-        _ => answer,
-    }
-}
-
-fn is_modern(message: &Message) -> bool {
-    headers::body_revision(message).ok().flatten().is_some_and(Revision::is_modern)
-}
-
-/// Comments and the empty events that prime a stream mean something on HTTP alone.
-fn message_of(frame: sse::Frame) -> Option<Bytes> {
-    match frame {
-        sse::Frame::Event(event) if !event.data.is_empty() => Some(event.data),
-        _ => None,
     }
 }

@@ -123,7 +123,15 @@ async fn stream(
             biased;
             frame = events.next() => frame,
             _ = session.read_body_or_idle(true) => return Written::Left(events),
-            () = &mut over => None,
+            () = &mut over => {
+                if let Some(last) = stay.and_then(Stay::last_word) {
+                    last.encode(&mut buffer);
+                    // The end of the stream, next, notices if nobody reads any more.
+                    let last = HttpTask::Body(Some(buffer.split().freeze()), false);
+                    let _ = session.response_duplex_vec(vec![last]).await;
+                }
+                None
+            }
             () = tokio::time::sleep(KEEP_ALIVE) => Some(sse::Frame::Comment(Bytes::from_static(b" still here"))),
         };
         let Some(frame) = next else {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use gateway_core::Gateway;
 use gateway_core::identity::Credential;
+use gateway_protocol::sse;
 
 use super::drain::Drain;
 
@@ -15,6 +16,8 @@ pub struct Stay {
     drain: Arc<Drain>,
     gateway: Arc<Gateway>,
     credential: Credential,
+    /// What the reader is told when we end it.
+    last: Option<sse::Frame>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +28,17 @@ pub enum Over {
 
 impl Stay {
     pub fn new(drain: &Arc<Drain>, gateway: &Arc<Gateway>, credential: &Credential) -> Self {
-        Self { drain: Arc::clone(drain), gateway: Arc::clone(gateway), credential: credential.clone() }
+        Self { drain: Arc::clone(drain), gateway: Arc::clone(gateway), credential: credential.clone(), last: None }
+    }
+
+    #[must_use]
+    pub fn saying(mut self, last: Option<sse::Frame>) -> Self {
+        self.last = last;
+        self
+    }
+
+    pub fn last_word(&self) -> Option<&sse::Frame> {
+        self.last.as_ref()
     }
 
     /// Resolves when the stream must end.

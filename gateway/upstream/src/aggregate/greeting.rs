@@ -98,7 +98,7 @@ async fn greet(
 fn united<'a>(all: impl Iterator<Item = &'a Capabilities>) -> Capabilities {
     let mut united = Map::from_iter([("tools".to_owned(), json!({}))]);
     for said in all {
-        for area in ["tools", "prompts", "resources", "completions"] {
+        for area in ["tools", "prompts", "resources", "completions", "logging"] {
             let Some(flags) = said.get(area).and_then(Value::as_object) else { continue };
             let Some(known) = united.entry(area).or_insert_with(|| json!({})).as_object_mut() else { continue };
             let on = flags
@@ -124,6 +124,7 @@ mod tests {
         let all = united(said.iter().map(|said| said.as_object().unwrap()));
         let expected = json!({
             "tools": {}, "resources": { "subscribe": true, "listChanged": true }, "completions": {}, "prompts": {},
+            "logging": {},
         });
         assert_eq!(Value::Object(all), expected);
         assert_eq!(Value::Object(united(std::iter::empty())), json!({ "tools": {} }));

@@ -1,19 +1,20 @@
 //! What members announce by themselves, on one stream: the GET stream of a session, or a subscription of the stateless era.
 //!
-//! A member whose stream ends is listened to again after a while; one that has no such stream is left alone.
+//! A member whose stream ends is listened to again after a while; one that has no such stream is left alone. A subscription
+//! that the gateway ends is told so, as its era wants it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use gateway_core::Permit;
 use gateway_core::ports::{Answered, Content, StreamItem, UpstreamError};
-use gateway_protocol::era::{Filter, Greeting, acknowledged, tagged};
+use gateway_protocol::era::{Filter, Greeting, acknowledged, listened, tagged};
 use gateway_protocol::sse::Event;
 use gateway_protocol::{Id, Message, Reply, Request, Revision, RpcError, code};
 use serde_json::{Map, Value};
+use tokio::sync::watch;
 
 use super::listing::described;
 use super::sessions::AggregateSession;
@@ -22,7 +23,6 @@ use crate::ask;
 
 type Items = BoxStream<'static, Result<StreamItem, UpstreamError>>;
 
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
 const SOON: Duration = Duration::from_secs(1);
 const LATER: Duration = Duration::from_secs(60);
 
@@ -41,7 +41,7 @@ impl Aggregate {
                 std::future::ready(item)
             })
         });
-        streamed(each.map(StreamExt::boxed).collect())
+        streamed(each.map(StreamExt::boxed).collect(), self.retired.subscribe(), None)
     }
 
     /// `subscriptions/listen`.
@@ -76,7 +76,8 @@ impl Aggregate {
             });
             streams.push(told.boxed());
         }
-        streamed(streams)
+        let last = event(&Message::result(request.id.clone(), listened(&request.id)));
+        streamed(streams, self.retired.subscribe(), Some(last))
     }
 }
 
@@ -169,12 +170,15 @@ fn event(message: &Message) -> StreamItem {
     StreamItem::Event { frame: Event::message(reply.raw().clone()), reply: Some(reply) }
 }
 
-/// All of them together, open until the client goes, with a sign of life when nobody has anything to say.
-fn streamed(mut streams: Vec<Items>) -> Answered {
-    let quiet = stream::unfold((), |()| async {
-        tokio::time::sleep(KEEP_ALIVE).await;
-        Some((Ok(StreamItem::Comment(Bytes::from_static(b" keep-alive"))), ()))
-    });
-    streams.push(quiet.boxed());
-    Answered { status: 200, session: None, content: Content::Stream(stream::select_all(streams).boxed()) }
+/// All of them together, open until the client goes or this aggregate is retired; then `last` is said. Signs of life on a
+/// quiet stream are the wire's own business.
+fn streamed(streams: Vec<Items>, mut retired: watch::Receiver<bool>, last: Option<StreamItem>) -> Answered {
+    let over = async move {
+        // An error means that the aggregate itself is gone.
+        let _ = retired.wait_for(|retired| *retired).await;
+    };
+    // Members may all have fallen silent for good; the client is still listening.
+    let all = stream::select_all(streams).chain(stream::pending());
+    let content = all.take_until(over).chain(stream::iter(last.map(Ok)));
+    Answered { status: 200, session: None, content: Content::Stream(content.boxed()) }
 }

@@ -10,13 +10,14 @@ use std::time::Duration;
 use gateway_core::ports::{Answered, UpstreamError};
 use gateway_core::session::Session;
 use gateway_core::{Exchange, Permit, Principal, Route};
+use gateway_protocol::era::Level;
 use gateway_protocol::{Message, Revision};
 use moka::sync::Cache;
 use serde_json::{Map, Value, json};
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
-use super::Member;
+use super::{Member, levels};
 use crate::ask;
 
 const MAX_SESSIONS: u64 = 10_000;
@@ -40,6 +41,8 @@ pub(super) struct AggregateSession {
     members: Vec<Mutex<Option<Session>>>,
     /// What members said they can do, by place, when their sessions were opened.
     greeted: std::sync::Mutex<HashMap<usize, Map<String, Value>>>,
+    /// What the client said in `logging/setLevel`.
+    level: std::sync::Mutex<Option<Level>>,
 }
 
 impl Sessions {
@@ -104,12 +107,21 @@ impl AggregateSession {
     ) -> Arc<Self> {
         let members = (0..members).map(|_| Mutex::new(None)).collect();
         let owner = principal.binding();
-        Arc::new(Self { id, revision, owner, params, members, greeted: std::sync::Mutex::default() })
+        let (greeted, level) = (std::sync::Mutex::default(), std::sync::Mutex::default());
+        Arc::new(Self { id, revision, owner, params, members, greeted, level })
     }
 
     /// What a member said of itself when its session was opened.
     pub(super) fn greeting(&self, place: usize) -> Option<Map<String, Value>> {
         self.greeted.lock().unwrap_or_else(PoisonError::into_inner).get(&place).cloned()
+    }
+
+    pub(super) fn level(&self) -> Option<Level> {
+        *self.level.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn set_level(&self, level: Level) {
+        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
     }
 
     /// The member's session, opened now if it was not. Others who need it wait, and find it open.
@@ -136,6 +148,9 @@ impl AggregateSession {
             upstream.call(&permit).await?;
         }
         self.greeted.lock().unwrap_or_else(PoisonError::into_inner).insert(place, opened.capabilities);
+        if let Some(level) = self.level() {
+            levels::tell(self, place, member, permit, &session, level).await;
+        }
         *slot = Some(session.clone());
         Ok(session)
     }

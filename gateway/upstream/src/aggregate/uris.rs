@@ -5,7 +5,7 @@
 use gateway_core::Namespace;
 use gateway_protocol::{Message, Outcome, Reply};
 use memchr::memmem;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 const SCHEME: &str = "portreeve://";
 
@@ -33,12 +33,16 @@ pub(super) fn renamed(namespace: &Namespace, reply: &Reply) -> Option<Reply> {
             let uri = notification.params.as_mut().and_then(|params| params.get_mut("uri"));
             uri.is_some_and(|uri| rename(namespace, uri))
         }
+        Message::Notification(notification) if notification.method.starts_with("notifications/tasks") => {
+            notification.params.as_mut().is_some_and(|params| in_task(namespace, params))
+        }
         _ => false,
     };
     changed.then(|| Reply::from_message(&message))
 }
 
-/// What is read, what a tool links to, what a prompt brings along.
+/// What is read, what a tool links to, what a prompt brings along. `structuredContent` is the tool's own data, whose schema
+/// nobody here knows: what looks like a URI there is left as it is.
 fn in_result(namespace: &Namespace, result: &mut Value) -> bool {
     let mut changed = false;
     for entry in items(result.get_mut("contents")) {
@@ -48,7 +52,14 @@ fn in_result(namespace: &Namespace, result: &mut Value) -> bool {
     for message in items(result.get_mut("messages")) {
         changed |= in_content(namespace, message.get_mut("content"));
     }
+    changed |= result.as_object_mut().is_some_and(|task| in_task(namespace, task));
     changed
+}
+
+/// The output of a call that is told later, where a task brings it along.
+fn in_task(namespace: &Namespace, task: &mut Map<String, Value>) -> bool {
+    let output = if task.contains_key("taskId") { task.get_mut("result") } else { None };
+    output.is_some_and(|output| in_content(namespace, output.get_mut("content")))
 }
 
 fn in_content(namespace: &Namespace, content: Option<&mut Value>) -> bool {
@@ -115,6 +126,11 @@ mod tests {
                 json!({ "messages": [{ "content": { "type": "resource", "resource": { "uri": own } } }], "uri": own }),
                 json!({ "messages": [{ "content": { "type": "resource", "resource": { "uri": out } } }], "uri": own }),
             ),
+            (
+                json!({ "taskId": "t", "status": "completed", "result": { "content": [{ "type": "resource_link", "uri": own }] } }),
+                json!({ "taskId": "t", "status": "completed", "result": { "content": [{ "type": "resource_link", "uri": out }] } }),
+            ),
+            (json!({ "result": { "content": [{ "type": "resource_link", "uri": own }] } }), Value::Null),
             (json!({ "structuredContent": { "uri": own }, "content": [] }), Value::Null),
             (json!({ "content": [{ "type": "text", "text": "no" }] }), Value::Null),
         ] {
@@ -122,6 +138,10 @@ mod tests {
             let found = renamed(&space("crm"), &reply).map(|reply| tree(&reply)["result"].clone());
             assert_eq!(found.unwrap_or_default(), expected, "{result}");
         }
+        let link = |uri: &str| json!({ "content": [{ "type": "resource_link", "uri": uri }] });
+        let told = json!({ "jsonrpc": "2.0", "method": "notifications/tasks", "params": { "taskId": "t", "result": link(own) } });
+        let found = renamed(&space("crm"), &Reply::from_message(&parsed(&told)));
+        assert_eq!(found.map(|reply| tree(&reply)["params"]["result"].clone()), Some(link(out)), "a task's own news");
         for (method, renames) in [("notifications/resources/updated", true), ("notifications/progress", false)] {
             let news = json!({ "jsonrpc": "2.0", "method": method, "params": { "uri": own } });
             let found = renamed(&space("crm"), &Reply::from_message(&parsed(&news)));

@@ -15,7 +15,7 @@ use futures::StreamExt;
 use gateway_core::ports::{Answered, Content, StreamItem, Upstream, UpstreamError};
 use gateway_core::{Ask, Permit};
 use gateway_protocol::era::{self, Described, Filter, down};
-use gateway_protocol::{Message, Notification, Reply, Request, RpcError, code, sse};
+use gateway_protocol::{Message, Notification, Reply, Request, Revision, RpcError, code, sse};
 use serde_json::{Map, Value};
 
 use super::BridgeSettings;
@@ -54,6 +54,11 @@ impl ModernOverLegacy {
             // The modern era has neither.
             Ask::Listen { .. } | Ask::EndSession => Ok(Answered::nothing(405)),
         }
+    }
+
+    /// The revision that the upstream settled on last.
+    pub(super) fn settled(&self) -> Option<Revision> {
+        self.pool.settled()
     }
 
     /// Takes back what rests and ends the sessions; done when the upstream has been told. Calls under way go on.

@@ -11,6 +11,7 @@ use std::time::Duration;
 use gateway_core::canonical::Canonical;
 use gateway_core::ports::{Upstream, UpstreamError};
 use gateway_core::{Exchange, digest};
+use gateway_protocol::Revision;
 use gateway_protocol::era::{Described, down};
 use serde_json::Value;
 
@@ -28,6 +29,7 @@ pub(super) struct Pool {
     settings: BridgeSettings,
     errands: Errands,
     slots: Arc<Mutex<Slots>>,
+    settled: Mutex<Option<Revision>>,
     sweeping: AtomicBool,
     closed: AtomicBool,
 }
@@ -62,6 +64,7 @@ impl Pool {
             settings,
             errands,
             slots: Arc::default(),
+            settled: Mutex::default(),
             sweeping: AtomicBool::new(false),
             closed: AtomicBool::new(false),
         }
@@ -77,8 +80,13 @@ impl Pool {
         }
         let opened = Live::open(&self.inner, &self.errands, &self.settings, exchange, described).await;
         let live = opened.map_err(NotOpen::Failed)?;
+        *self.settled.lock().unwrap_or_else(PoisonError::into_inner) = Some(live.greeting().revision);
         *place = Some(Arc::clone(&live));
         Ok(live)
+    }
+
+    pub(super) fn settled(&self) -> Option<Revision> {
+        *self.settled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn slot(&self, owner: String, described: &Described) -> Option<Arc<Slot>> {

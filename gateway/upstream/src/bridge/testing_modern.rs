@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::StreamExt;
 use futures::channel::mpsc;
-use gateway_core::ports::{Answered, Clock, Content, NewSession, Upstream, UpstreamError};
+use gateway_core::ports::{Answered, Content, NewSession, Upstream, UpstreamError};
 use gateway_core::{Ask, Permit, Route};
 use gateway_protocol::{Message, RpcError};
 use serde_json::{Value, json};
@@ -189,18 +189,6 @@ fn parsed_reply(message: &Value) -> Message {
     gateway_protocol::Reply::scan(raw.into(), 128).unwrap().message().unwrap()
 }
 
-pub(super) struct StillClock;
-
-impl Clock for StillClock {
-    fn now(&self) -> jiff::Timestamp {
-        jiff::Timestamp::UNIX_EPOCH
-    }
-
-    fn fresh_id(&self) -> uuid::Uuid {
-        uuid::Uuid::nil()
-    }
-}
-
 pub(super) const HOLD: Duration = Duration::from_secs(300);
 
 pub(super) fn bridge(upstream: &Arc<FakeModern>, protocol: Protocol) -> Bridge {
@@ -212,7 +200,7 @@ pub(super) fn bridge(upstream: &Arc<FakeModern>, protocol: Protocol) -> Bridge {
         longest: Duration::from_secs(3600),
     };
     let inner: Arc<dyn Upstream> = Arc::<FakeModern>::clone(upstream);
-    Bridge::new(inner, protocol, settings, Arc::new(StillClock))
+    Bridge::new(inner, protocol, settings, Arc::new(crate::testing::StillClock))
 }
 
 pub(super) fn hello(capabilities: &Value, revision: &str) -> Value {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use gateway_core::ports::Clock;
+use gateway_protocol::headers::{Mirrored, mirrored};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
@@ -31,6 +32,7 @@ struct Books {
     pages: HashMap<Page, Kept>,
     bytes: usize,
     definitions: HashMap<Reader, Definitions>,
+    habits: HashMap<Area, Habit>,
     changes: HashMap<Area, u64>,
 }
 
@@ -41,10 +43,25 @@ struct Kept {
 }
 
 struct Definitions {
-    tools: HashMap<String, Arc<Value>>,
+    tools: HashMap<String, Tool>,
     /// Nothing else is listed.
     whole: bool,
     until: Timestamp,
+}
+
+struct Tool {
+    definition: Arc<Value>,
+    /// Needed for every call, so it is read from the definition once.
+    mirrored: Arc<[Mirrored]>,
+}
+
+/// What became of the last list of an area.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Habit {
+    NotKept,
+    #[default]
+    KeptForOne,
+    KeptForAll,
 }
 
 /// Which edition of its area a list belongs to.
@@ -125,6 +142,12 @@ impl Shelf {
         if self.edition(Area::Tools) != edition {
             return;
         }
+        let named = tools.iter().filter_map(|tool| {
+            let name = tool.get("name")?.as_str()?.to_owned();
+            Some((name, Tool { definition: Arc::new(tool.clone()), mirrored: mirrored(tool).into() }))
+        });
+        // Before the lock is taken: a list may be long.
+        let named: Vec<_> = named.collect();
         let now = self.clock.now();
         let mut books = self.books();
         if books.definitions.len() >= MAX_READERS {
@@ -140,8 +163,23 @@ impl Shelf {
             known.until = now + signed(DEFINITIONS_LIVE);
         }
         known.whole |= whole;
-        let named = tools.iter().filter_map(|tool| Some((tool.get("name")?.as_str()?.to_owned(), tool)));
-        known.tools.extend(named.map(|(name, tool)| (name, Arc::new(tool.clone()))));
+        known.tools.extend(named);
+    }
+
+    /// What the tool wants repeated in headers, if it is known.
+    pub(super) fn mirrors(&self, reader: &Reader, tool: &str) -> Option<Arc<[Mirrored]>> {
+        let now = self.clock.now();
+        let books = self.books();
+        let known = books.definitions.get(reader).filter(|known| known.until > now)?;
+        known.tools.get(tool).map(|tool| Arc::clone(&tool.mirrored))
+    }
+
+    pub(super) fn habit(&self, area: Area) -> Habit {
+        self.books().habits.get(&area).copied().unwrap_or_default()
+    }
+
+    pub(super) fn usually(&self, area: Area, habit: Habit) {
+        self.books().habits.insert(area, habit);
     }
 
     pub(super) fn defined(&self, reader: &Reader, tool: &str) -> Defined {
@@ -151,7 +189,7 @@ impl Shelf {
             return Defined::Unknown;
         };
         match known.tools.get(tool) {
-            Some(definition) => Defined::As(Arc::clone(definition)),
+            Some(tool) => Defined::As(Arc::clone(&tool.definition)),
             None if known.whole => Defined::Nowhere,
             None => Defined::Unknown,
         }

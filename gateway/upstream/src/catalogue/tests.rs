@@ -31,6 +31,8 @@ struct Lister {
     asked: Mutex<Vec<String>>,
     /// Said before an answer, as one stream with it.
     first: Mutex<Option<&'static str>>,
+    /// How long it takes over a list.
+    slow: Mutex<Duration>,
     news: tokio::sync::broadcast::Sender<&'static str>,
 }
 
@@ -50,6 +52,10 @@ impl Upstream for Lister {
     async fn call(&self, permit: &Permit) -> Result<Answered, UpstreamError> {
         let Some(Message::Request(request)) = permit.exchange().message() else { return Ok(Answered::nothing(202)) };
         self.asked.lock().unwrap().push(request.method.clone());
+        let slow = *self.slow.lock().unwrap();
+        if !slow.is_zero() {
+            tokio::time::sleep(slow).await;
+        }
         let cursor = request.params.as_ref().and_then(|params| params.get("cursor"));
         let number = self.asked(&request.method);
         let entry =
@@ -97,6 +103,7 @@ impl Stage {
             extra: Mutex::new(extra),
             asked: Mutex::default(),
             first: Mutex::default(),
+            slow: Mutex::default(),
             news: tokio::sync::broadcast::Sender::new(16),
         });
         let clock = Arc::new(PausedClock(Instant::now()));
@@ -284,4 +291,37 @@ async fn what_a_tool_looks_like_is_remembered_or_asked_for() {
     let other = client("b").call_tool("c", "crm/always", json!({}));
     assert!(stage.catalogue.definition(other.exchange(), "always").await.is_some());
     assert_eq!(stage.lister.asked("tools/list"), 7, "another agent may be shown another tool");
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_who_ask_at_the_same_time_share_one_answer_if_it_may_be_shared() {
+    for (extra, same, each) in [
+        (json!({ "ttlMs": 10_000 }), 1, 3),
+        (json!({ "ttlMs": 10_000, "cacheScope": "public" }), 1, 1),
+        (json!({ "ttlMs": 0 }), 3, 3),
+    ] {
+        let stage = Stage::new(extra.clone(), None);
+        *stage.lister.slow.lock().unwrap() = Duration::from_secs(1);
+        // What becomes of such lists is known from the first.
+        stage.list(&client("first"), "prompts/list", json!({})).await;
+        let three = |agents: [&'static str; 3]| {
+            let stage = &stage;
+            futures::future::join_all(agents.map(|agent| async move {
+                stage.list(&client(agent), "prompts/list", json!({})).await;
+            }))
+        };
+        stage.catalogue.changed("notifications/prompts/list_changed");
+        three(["a", "a", "a"]).await;
+        assert_eq!(stage.lister.asked("prompts/list") - 1, same, "one agent, three times: {extra}");
+        stage.catalogue.changed("notifications/prompts/list_changed");
+        three(["a", "b", "c"]).await;
+        assert_eq!(stage.lister.asked("prompts/list") - 1 - same, each, "three agents: {extra}");
+    }
+    let stage = Stage::new(json!({ "ttlMs": 0 }), None);
+    *stage.lister.slow.lock().unwrap() = Duration::from_secs(1);
+    let asks = client("a").call_tool(1, "crm/always", json!({ "arguments": {} }));
+    let defined = || stage.catalogue.definition(asks.exchange(), "always");
+    let (one, other) = tokio::join!(defined(), defined());
+    assert!(one.is_some() && one == other);
+    assert_eq!(stage.lister.asked("tools/list"), 2, "both pages, once");
 }

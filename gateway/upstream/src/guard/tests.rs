@@ -60,7 +60,8 @@ impl Upstream for Slow {
 fn guarded(messages: Vec<(Duration, Value)>, plain: bool) -> (Guard, Arc<Slow>) {
     let upstream = Arc::new(Slow { messages, plain, asked: Mutex::default(), dropped: Arc::default() });
     let patience = Patience { timeout: seconds(60), longest: seconds(600), hold: seconds(300) };
-    (Guard::new(Arc::<Slow>::clone(&upstream), space("slow"), patience), upstream)
+    let vitals = Vitals::new(space("slow"), Arc::new(crate::testing::StillClock));
+    (Guard::new(Arc::<Slow>::clone(&upstream), space("slow"), patience, vitals), upstream)
 }
 
 fn progress() -> Value {

@@ -188,7 +188,7 @@ impl Seat {
     }
 
     async fn greet(&self, process: &Process, params: &Map<String, Value>) -> Result<Value, SeatError> {
-        let answer = self.question(process, "initialize", params.clone(), self.launch.config.request_timeout).await?;
+        let answer = self.question(process, "initialize", params.clone(), self.launch.config.start_timeout).await?;
         let greeting = match answer {
             Outcome::Result(greeting) => greeting,
             Outcome::Error(error) => return Err(SeatError::Refused(error)),
@@ -199,7 +199,7 @@ impl Seat {
 
     async fn discover(&self, process: &Process) -> Result<Value, SeatError> {
         let params = Map::from_iter([("_meta".into(), Value::Object(probe::own_meta()))]);
-        let limit = DISCOVERY.min(self.launch.config.request_timeout);
+        let limit = DISCOVERY.min(self.launch.config.start_timeout);
         let refused = match self.question(process, "server/discover", params, limit).await {
             Ok(Outcome::Result(found)) if probe::speaks_modern(&found) => return Ok(found),
             // It may be broken and not old: the next caller finds out anew.

@@ -79,7 +79,7 @@ impl Upstream for Library {
             }
             "resources/read" => json!({ "contents": [{ "uri": params["uri"], "text": "x" }] }),
             "completion/complete" => json!({ "completion": { "values": [params["ref"].to_string()] } }),
-            "resources/subscribe" | "resources/unsubscribe" => json!({}),
+            "resources/subscribe" | "resources/unsubscribe" | "logging/setLevel" => json!({}),
             "subscriptions/listen" => {
                 let ack = Message::notification("notifications/subscriptions/acknowledged", None);
                 return Ok(self.stream(vec![ack]));
@@ -246,6 +246,51 @@ async fn a_subscription_reaches_whom_it_concerns() {
     assert!(other.asked("subscriptions/listen").is_empty(), "it has nothing to tell");
     let refused = aggregate.call(&client.request(1, "subscriptions/listen", json!({}))).await.unwrap();
     assert_eq!((refused.status, crate::testing::one(&refused)["error"]["code"].clone()), (400, json!(-32602)));
+}
+
+#[tokio::test]
+async fn what_the_gateway_ends_is_told_so() {
+    let library = Library::new(full());
+    let aggregate = stage(&[("one", &library)]);
+    let (legacy, _) = hello(&aggregate, "2025-06-18").await;
+    let mut news = stream(aggregate.call(&legacy.permit(Ask::Listen { last_event_id: None })).await.unwrap());
+    let wanted = json!({ "notifications": { "resourcesListChanged": true } });
+    let modern = Client::modern(Route::All).request("sub", "subscriptions/listen", wanted);
+    let mut listens = stream(aggregate.call(&modern).await.unwrap());
+    assert_eq!(next(&mut listens).await.unwrap().unwrap()["method"], "notifications/subscriptions/acknowledged");
+    aggregate.retire();
+    let last = next(&mut listens).await.unwrap().unwrap();
+    let result = json!({ "resultType": "complete", "_meta": { "io.modelcontextprotocol/subscriptionId": "sub" } });
+    assert_eq!((&last["id"], &last["result"]), (&json!("sub"), &result));
+    assert_eq!(next(&mut listens).await.unwrap(), None);
+    assert_eq!(next(&mut news).await.unwrap(), None, "the session eras have no last word on such a stream");
+}
+
+#[tokio::test]
+async fn a_log_level_is_told_to_those_that_keep_a_log_whenever_they_come() {
+    let (loud, silent) = (Library::new(json!({ "logging": {}, "prompts": {} })), Library::new(full()));
+    let aggregate = stage(&[("loud", &loud), ("silent", &silent)]);
+    let (client, greeting) = hello(&aggregate, "2025-06-18").await;
+    assert_eq!(greeting["capabilities"]["logging"], json!({}), "{greeting}");
+    let set = |client: &Client, level: &str| client.request(1, "logging/setLevel", json!({ "level": level }));
+    let levels = || {
+        let asked = loud.asked("logging/setLevel");
+        asked.iter().map(|asked| asked["params"]["level"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(one(&aggregate.call(&set(&client, "error")).await.unwrap())["result"], json!({}));
+    assert_eq!(levels(), ["error"], "its session was open");
+    // Another session, in which no member has been needed yet.
+    let (late, _) = hello(&aggregate, "2025-06-18").await;
+    assert_eq!(one(&aggregate.call(&set(&late, "debug")).await.unwrap())["result"], json!({}));
+    assert_eq!(levels(), ["error"], "nobody is there to be told");
+    aggregate.call(&late.request(2, "prompts/list", json!({}))).await.unwrap();
+    assert_eq!(levels(), ["error", "debug"], "told when it was first needed");
+    let wrong = one(&aggregate.call(&set(&client, "loud")).await.unwrap());
+    assert_eq!(wrong["error"]["code"], -32602, "{wrong}");
+    let modern = aggregate.call(&set(&Client::modern(Route::All), "error")).await.unwrap();
+    assert_eq!(modern.status, 404, "the stateless era says it with each request");
+    assert_eq!(levels().len(), 2);
+    assert!(silent.asked("logging/setLevel").is_empty(), "it keeps no log");
 }
 
 #[tokio::test]

@@ -1,12 +1,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 use gateway_core::Route;
 
-use super::super::testing_modern::{FakeModern, Legacy, Modern, Said, StillClock, bridge, hello, legacy_client};
+use super::super::testing_modern::{FakeModern, Legacy, Modern, Said, bridge, hello, legacy_client};
 use super::*;
 use crate::testing::{Client, one, space};
 
 fn eras(protocol: Protocol) -> Eras {
-    Eras::new(space("fake"), protocol, Arc::new(StillClock))
+    Eras::new(space("fake"), protocol, Arc::new(crate::testing::StillClock))
 }
 
 fn listing() -> Permit {
