@@ -17,8 +17,8 @@ CREATE TABLE tool_manifests (
     tenant_id UUID NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
     tool TEXT NOT NULL,
     manifest JSONB NOT NULL,
-    handling JSONB NOT NULL DEFAULT '{}',
-    metadata JSONB NOT NULL DEFAULT '{}',
+    handling JSONB,
+    metadata JSONB,
     written_by TEXT NOT NULL,
     written_at TIMESTAMPTZ NOT NULL DEFAULT now(),
     PRIMARY KEY (tenant_id, tool)

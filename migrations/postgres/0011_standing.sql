@@ -25,7 +25,7 @@ CREATE TABLE proofs (
     digests JSONB NOT NULL,
     holds BOOLEAN NOT NULL,
     document JSONB NOT NULL,
-    trace_id TEXT NOT NULL,
+    trace_id TEXT,
     at TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 

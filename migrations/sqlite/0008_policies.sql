@@ -29,8 +29,8 @@ CREATE TABLE tool_manifests (
     tenant_id TEXT NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
     tool TEXT NOT NULL,
     manifest TEXT NOT NULL CHECK (json_valid(manifest)),
-    handling TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(handling)),
-    metadata TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(metadata)),
+    handling TEXT CHECK (handling IS NULL OR json_valid(handling)),
+    metadata TEXT CHECK (metadata IS NULL OR json_valid(metadata)),
     written_by TEXT NOT NULL,
     written_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     PRIMARY KEY (tenant_id, tool)

@@ -37,7 +37,7 @@ CREATE TABLE proofs (
     digests TEXT NOT NULL CHECK (json_valid(digests)),
     holds INTEGER NOT NULL CHECK (holds IN (0, 1)),
     document TEXT NOT NULL CHECK (json_valid(document)),
-    trace_id TEXT NOT NULL,
+    trace_id TEXT,
     at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
 ) STRICT;
 
