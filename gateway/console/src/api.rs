@@ -17,6 +17,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::map_response;
 use axum::response::{IntoResponse, Response};
+use gateway_core::desk::DeskError;
 use gateway_core::ports::{LedgerError, StoreError};
 use gateway_protocol::json::parse_strict;
 use serde::Serialize;
@@ -66,7 +67,6 @@ pub(crate) enum ApiError {
     NotFound(String),
     Method,
     Conflict(String),
-    #[expect(dead_code, reason = "what is frozen by the kill switch; the first to say it is the approvals' module")]
     Frozen(String),
     Invalid(Vec<Wrong>),
     Unavailable,
@@ -96,6 +96,20 @@ impl From<LedgerError> for ApiError {
     fn from(error: LedgerError) -> Self {
         tracing::error!(error = &error as &dyn std::error::Error, "the ledger did not take what the console did");
         Self::Unavailable
+    }
+}
+
+impl From<DeskError> for ApiError {
+    fn from(error: DeskError) -> Self {
+        match error {
+            DeskError::NotFound(_) => Self::NotFound(error.to_string()),
+            DeskError::Invalid(what) => Self::invalid("", what),
+            DeskError::Forbidden(what) => Self::Forbidden(what),
+            DeskError::Conflict(what) => Self::Conflict(what),
+            DeskError::Frozen(what) => Self::Frozen(what),
+            DeskError::Store(error) => error.into(),
+            DeskError::Ledger(error) => error.into(),
+        }
     }
 }
 
