@@ -23,6 +23,7 @@ embedded! {
     3 "0003_ledger",
     4 "0004_platform",
     5 "0005_spent_tokens",
+    6 "0006_row_security",
 }
 
 pub(crate) fn sqlite() -> Migrator {

@@ -8,6 +8,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 
 use super::rows::{agent_owner, agent_row, key, tenant, tenant_owner};
+use super::scoped::scoped;
 use crate::failure::{not_added, unavailable};
 use crate::records::{AgentRow, status_text, type_texts};
 
@@ -93,15 +94,17 @@ impl TenantStore for PostgresTenants {
         scopes: &[String],
     ) -> Result<Uuid, StoreError> {
         let id = Uuid::now_v7();
+        let mut transaction = scoped(&self.0, tenant).await?;
         sqlx::query("INSERT INTO api_keys (id, tenant_id, name, key_hash, scopes) VALUES ($1, $2, $3, $4, $5)")
             .bind(id)
             .bind(tenant.0)
             .bind(name)
             .bind(key_hash)
             .bind(Json(scopes))
-            .execute(&self.0)
+            .execute(&mut *transaction)
             .await
             .map_err(|error| not_added(error, || format!("key `{name}`")))?;
+        transaction.commit().await.map_err(unavailable)?;
         Ok(id)
     }
 
@@ -113,7 +116,7 @@ impl TenantStore for PostgresTenants {
         key_prefix: &str,
     ) -> Result<AgentRecord, StoreError> {
         let added = |error| not_added(error, || format!("agent `{}`", agent.agent_id));
-        let mut transaction = self.0.begin().await.map_err(unavailable)?;
+        let mut transaction = scoped(&self.0, tenant).await?;
         let row = sqlx::query(concat!(
             "INSERT INTO agent_registry AS a (id, organization_id, agent_id, name, description, autonomy_level, allowed_types, \
              max_risk, owner_name, owner_email) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING ",
@@ -139,43 +142,39 @@ impl TenantStore for PostgresTenants {
     }
 
     async fn agents(&self, tenant: TenantId) -> Result<Vec<AgentRecord>, StoreError> {
+        let mut transaction = scoped(&self.0, tenant).await?;
         let rows = sqlx::query(concat!(
             "SELECT ",
             agent_columns!(),
             " FROM agent_registry a WHERE a.organization_id = $1 ORDER BY a.agent_id"
         ))
         .bind(tenant.0)
-        .fetch_all(&self.0)
+        .fetch_all(&mut *transaction)
         .await
         .map_err(unavailable)?;
+        transaction.commit().await.map_err(unavailable)?;
         rows.iter().map(|row| agent_row(row)?.record()).collect::<Result<_, _>>().map_err(unavailable)
     }
 
     async fn agent(&self, tenant: TenantId, agent: &AgentId) -> Result<AgentRecord, StoreError> {
-        let row = sqlx::query(concat!(
-            "SELECT ",
-            agent_columns!(),
-            " FROM agent_registry a WHERE a.organization_id = $1 AND a.agent_id = $2"
-        ))
-        .bind(tenant.0)
-        .bind(agent.as_str())
-        .fetch_optional(&self.0)
-        .await
-        .map_err(unavailable)?
-        .ok_or_else(|| StoreError::NotFound(format!("agent `{agent}`")))?;
-        agent_row(&row).and_then(AgentRow::record).map_err(unavailable)
+        let mut transaction = scoped(&self.0, tenant).await?;
+        let record = find(&mut transaction, tenant, agent).await?;
+        transaction.commit().await.map_err(unavailable)?;
+        Ok(record)
     }
 
     async fn set_agent_status(&self, tenant: TenantId, agent: &AgentId, status: AgentStatus) -> Result<(), StoreError> {
+        let mut transaction = scoped(&self.0, tenant).await?;
         let done = sqlx::query(
             "UPDATE agent_registry SET status = $3, updated_at = now() WHERE organization_id = $1 AND agent_id = $2",
         )
         .bind(tenant.0)
         .bind(agent.as_str())
         .bind(status_text(status))
-        .execute(&self.0)
+        .execute(&mut *transaction)
         .await
         .map_err(unavailable)?;
+        transaction.commit().await.map_err(unavailable)?;
         match done.rows_affected() {
             0 => Err(StoreError::NotFound(format!("agent `{agent}`"))),
             _ => Ok(()),
@@ -189,22 +188,26 @@ impl TenantStore for PostgresTenants {
         key_hash: &str,
         key_prefix: &str,
     ) -> Result<Uuid, StoreError> {
-        let owner = self.agent(tenant, agent).await?;
-        let mut connection = self.0.acquire().await.map_err(unavailable)?;
-        insert_key(&mut connection, owner.id, key_hash, key_prefix).await
+        let mut transaction = scoped(&self.0, tenant).await?;
+        let owner = find(&mut transaction, tenant, agent).await?;
+        let id = insert_key(&mut transaction, owner.id, key_hash, key_prefix).await?;
+        transaction.commit().await.map_err(unavailable)?;
+        Ok(id)
     }
 
     async fn keys(&self, tenant: TenantId, agent: &AgentId) -> Result<Vec<StoredKey>, StoreError> {
-        let owner = self.agent(tenant, agent).await?;
+        let mut transaction = scoped(&self.0, tenant).await?;
+        let owner = find(&mut transaction, tenant, agent).await?;
         let rows = sqlx::query(concat!(
             "SELECT ",
             key_columns!(),
             " FROM agent_api_keys k WHERE k.agent_registry_id = $1 ORDER BY k.created_at, k.id",
         ))
         .bind(owner.id)
-        .fetch_all(&self.0)
+        .fetch_all(&mut *transaction)
         .await
         .map_err(unavailable)?;
+        transaction.commit().await.map_err(unavailable)?;
         rows.iter().map(key).collect::<Result<_, _>>().map_err(unavailable)
     }
 
@@ -289,6 +292,21 @@ impl TenantStore for PostgresTenants {
             _ => Err(StoreError::Invalid(format!("more than one tenant has an agent `{agent}`"))),
         }
     }
+}
+
+async fn find(connection: &mut PgConnection, tenant: TenantId, agent: &AgentId) -> Result<AgentRecord, StoreError> {
+    let row = sqlx::query(concat!(
+        "SELECT ",
+        agent_columns!(),
+        " FROM agent_registry a WHERE a.organization_id = $1 AND a.agent_id = $2"
+    ))
+    .bind(tenant.0)
+    .bind(agent.as_str())
+    .fetch_optional(connection)
+    .await
+    .map_err(unavailable)?
+    .ok_or_else(|| StoreError::NotFound(format!("agent `{agent}`")))?;
+    agent_row(&row).and_then(AgentRow::record).map_err(unavailable)
 }
 
 async fn insert_key(

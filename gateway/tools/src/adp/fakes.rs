@@ -309,6 +309,15 @@ impl Ledger for Chains {
         Ok(traces.iter().filter(|trace| trace.seq > after).take(limit).cloned().collect())
     }
 
+    async fn newest(&self, tenant: TenantId, limit: i64) -> Result<Vec<Trace>, LedgerError> {
+        let chains = self.chains.lock().unwrap();
+        let own = chains.iter().filter(|((owner, _), _)| *owner == Some(tenant));
+        let mut traces: Vec<Trace> = own.flat_map(|(_, (_, traces))| traces.clone()).collect();
+        traces.sort_by(|one, other| (&other.event.timestamp, other.seq).cmp(&(&one.event.timestamp, one.seq)));
+        traces.truncate(usize::try_from(limit).unwrap());
+        Ok(traces)
+    }
+
     async fn chains(&self) -> Result<Vec<(Option<TenantId>, AgentId)>, LedgerError> {
         Ok(self.chains.lock().unwrap().keys().cloned().collect())
     }
