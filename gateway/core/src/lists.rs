@@ -84,7 +84,7 @@ pub fn govern_list(
         tell(exchange.revision, tool, known);
         let observed = engine.watches(&name);
         let listed = (classified.is_some() || observed) && wanted;
-        listed && imagined.shown(chain, ToolSubject { name, classified, observed })
+        listed && imagined.shown(chain, ToolSubject::new(name, classified, observed))
     });
     // What is listed depends on who asks, so nobody may keep it for others.
     if exchange.is_modern() || result.contains_key("cacheScope") {

@@ -5,7 +5,6 @@ use jiff::Timestamp;
 use super::tasks;
 use crate::canonical::{Canonical, Object, write_text};
 use crate::chain::Ruling;
-use crate::digest;
 use crate::exchange::Exchange;
 use crate::matrix::{Judgement, Question};
 use crate::trace::{EventType, TraceDraft};
@@ -56,7 +55,7 @@ fn authorization(judged: &Judgement, decision: Decision) -> Canonical {
 fn context(exchange: &Exchange, ruling: &Ruling) -> Canonical {
     let tool = exchange.tool().is_some();
     let mut written = Object::with_capacity(448);
-    written.text("args_hash", arguments_hash(exchange).as_deref());
+    written.text("args_hash", exchange.arguments_hash().as_deref());
     if let Some(before) = &exchange.continues {
         written.text("continues", Some(before.as_str()));
     }
@@ -103,15 +102,6 @@ fn list<T>(out: &mut String, items: &[T], write: impl Fn(&mut String, &T)) {
     out.push(']');
 }
 
-/// The digest of exactly what is sent, so that an approval can be bound to it and a copy recognised.
-fn arguments_hash(exchange: &Exchange) -> Option<String> {
-    let canonical = match exchange.arguments() {
-        Some(arguments) => serde_json_canonicalizer::to_vec(arguments),
-        None => serde_json_canonicalizer::to_vec(exchange.message()?.params()?),
-    };
-    Some(digest::named(&canonical.ok()?))
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -119,7 +109,7 @@ mod tests {
 
     use super::*;
     use crate::matrix::Authorization;
-    use crate::verdict::Reason;
+    use crate::verdict::{PolicyMode, Reason};
 
     fn canonical(written: &Canonical) -> Value {
         let value = serde_json::from_str::<Value>(written.as_str()).unwrap();
@@ -130,11 +120,18 @@ mod tests {
     #[test]
     fn what_is_written_in_order_is_canonical() {
         let reason = Reason::new("manifest", "mode_x_risk", "a \"quoted\" reason, é");
-        let observed = Heard { plugin: "manifest", verdict: "deny", reason: Some(reason), observed: true };
+        let observed = Heard {
+            plugin: "manifest",
+            verdict: "deny",
+            reason: Some(reason),
+            mode: PolicyMode::Enforce,
+            observed: true,
+        };
         let said = json!({"message": "a \"quoted\" reason, é", "plugin": "manifest", "rule": "mode_x_risk"});
         let expected = json!({"observed": true, "plugin": "manifest", "reason": said, "verdict": "deny"});
         assert_eq!(canonical(&verdict(&observed)), expected);
-        let plain = Heard { plugin: "matrix", verdict: "grant", reason: None, observed: false };
+        let plain =
+            Heard { plugin: "matrix", verdict: "grant", reason: None, mode: PolicyMode::Enforce, observed: false };
         assert_eq!(canonical(&verdict(&plain)), json!({"plugin": "matrix", "verdict": "grant"}));
         let judged = Judgement {
             result: Authorization::Authorized,

@@ -200,11 +200,8 @@ fn subject(route: &Route, ask: &mut Ask, chain: &Chain, engine: &dyn ExecutionEn
         // What is judged is what is sent: from here on the call carries the name its upstream knows.
         params.insert("name".into(), Value::from(name.tool()));
     }
-    Ok(Subject::Tool(ToolSubject {
-        classified: chain.policies().tool(&name).cloned(),
-        observed: engine.watches(&name),
-        name,
-    }))
+    let (classified, observed) = (chain.policies().tool(&name).cloned(), engine.watches(&name));
+    Ok(Subject::Tool(ToolSubject::new(name, classified, observed)))
 }
 
 /// A name as an error shows it: the caller chose its length and its letters, we choose what is kept of them.
