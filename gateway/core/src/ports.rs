@@ -180,7 +180,10 @@ pub struct AgentRecord {
     #[serde(flatten)]
     pub agent: NewAgent,
     pub status: AgentStatus,
+    /// Whatever else the registry holds of it; its roles among them.
+    pub metadata: Value,
     pub created_at: String,
+    pub updated_at: String,
 }
 
 /// A key as it may be stored and shown: never the key.

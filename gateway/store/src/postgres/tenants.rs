@@ -2,15 +2,16 @@
 
 use async_trait::async_trait;
 use gateway_core::ports::{AgentRecord, AgentStatus, KeyOwner, NewAgent, StoreError, StoredKey, Tenant, TenantStore};
-use gateway_core::{AgentId, TenantId};
-use sqlx::postgres::{PgConnection, PgPool};
+use gateway_core::{AgentId, Autonomy, TenantId};
+use sqlx::postgres::{PgArguments, PgConnection, PgPool, Postgres};
+use sqlx::query::Query;
 use sqlx::types::Json;
 use uuid::Uuid;
 
 use super::rows::{agent_owner, agent_row, key, tenant, tenant_owner};
 use super::scoped::scoped;
 use crate::failure::{not_added, unavailable};
-use crate::records::{AgentRow, status_text, type_texts};
+use crate::records::{AgentRow, metadata_of, not_reserved, status_text, type_texts};
 
 pub(crate) struct PostgresTenants(pub PgPool);
 
@@ -25,9 +26,11 @@ macro_rules! agent_columns {
     () => {
         concat!(
             "a.id, a.organization_id, a.agent_id, a.name, a.description, a.autonomy_level, a.allowed_types, a.max_risk, \
-             a.owner_name, a.owner_email, a.status, ",
+             a.owner_name, a.owner_email, a.status, a.metadata, ",
             time!("a.created_at"),
-            " AS created_at"
+            " AS created_at, ",
+            time!("a.updated_at"),
+            " AS updated_at"
         )
     };
 }
@@ -115,11 +118,12 @@ impl TenantStore for PostgresTenants {
         key_hash: &str,
         key_prefix: &str,
     ) -> Result<AgentRecord, StoreError> {
+        not_reserved(&agent.agent_id)?;
         let added = |error| not_added(error, || format!("agent `{}`", agent.agent_id));
         let mut transaction = scoped(&self.0, tenant).await?;
         let row = sqlx::query(concat!(
             "INSERT INTO agent_registry AS a (id, organization_id, agent_id, name, description, autonomy_level, allowed_types, \
-             max_risk, owner_name, owner_email) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING ",
+             max_risk, owner_name, owner_email, metadata) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING ",
             agent_columns!()
         ))
         .bind(Uuid::now_v7())
@@ -132,6 +136,7 @@ impl TenantStore for PostgresTenants {
         .bind(agent.max_risk.as_str())
         .bind(&agent.owner_name)
         .bind(&agent.owner_email)
+        .bind(Json(metadata_of(agent)))
         .fetch_one(&mut *transaction)
         .await
         .map_err(added)?;
@@ -164,21 +169,32 @@ impl TenantStore for PostgresTenants {
     }
 
     async fn set_agent_status(&self, tenant: TenantId, agent: &AgentId, status: AgentStatus) -> Result<(), StoreError> {
-        let mut transaction = scoped(&self.0, tenant).await?;
-        let done = sqlx::query(
+        let change = sqlx::query(
             "UPDATE agent_registry SET status = $3, updated_at = now() WHERE organization_id = $1 AND agent_id = $2",
-        )
-        .bind(tenant.0)
-        .bind(agent.as_str())
-        .bind(status_text(status))
-        .execute(&mut *transaction)
-        .await
-        .map_err(unavailable)?;
-        transaction.commit().await.map_err(unavailable)?;
-        match done.rows_affected() {
-            0 => Err(StoreError::NotFound(format!("agent `{agent}`"))),
-            _ => Ok(()),
-        }
+        );
+        self.change(tenant, agent, change.bind(tenant.0).bind(agent.as_str()).bind(status_text(status))).await
+    }
+
+    async fn set_agent_autonomy(
+        &self,
+        tenant: TenantId,
+        agent: &AgentId,
+        autonomy: Autonomy,
+    ) -> Result<(), StoreError> {
+        let change = sqlx::query(
+            "UPDATE agent_registry SET autonomy_level = $3, updated_at = now()
+             WHERE organization_id = $1 AND agent_id = $2",
+        );
+        self.change(tenant, agent, change.bind(tenant.0).bind(agent.as_str()).bind(autonomy.as_str())).await
+    }
+
+    async fn set_agent_roles(&self, tenant: TenantId, agent: &AgentId, roles: &[String]) -> Result<(), StoreError> {
+        let change = sqlx::query(
+            "UPDATE agent_registry SET updated_at = now(), metadata =
+                 CASE WHEN jsonb_typeof(metadata) = 'object' THEN metadata ELSE '{}' END || jsonb_build_object('roles', $3)
+             WHERE organization_id = $1 AND agent_id = $2",
+        );
+        self.change(tenant, agent, change.bind(tenant.0).bind(agent.as_str()).bind(Json(roles.to_vec()))).await
     }
 
     async fn add_key(
@@ -290,6 +306,24 @@ impl TenantStore for PostgresTenants {
             [] => Err(StoreError::NotFound(format!("agent `{agent}`"))),
             [row] => agent_row(row).and_then(AgentRow::record).map_err(unavailable),
             _ => Err(StoreError::Invalid(format!("more than one tenant has an agent `{agent}`"))),
+        }
+    }
+}
+
+impl PostgresTenants {
+    /// One agent's row as its tenant may change it.
+    async fn change(
+        &self,
+        tenant: TenantId,
+        agent: &AgentId,
+        change: Query<'_, Postgres, PgArguments>,
+    ) -> Result<(), StoreError> {
+        let mut transaction = scoped(&self.0, tenant).await?;
+        let done = change.execute(&mut *transaction).await.map_err(unavailable)?;
+        transaction.commit().await.map_err(unavailable)?;
+        match done.rows_affected() {
+            0 => Err(StoreError::NotFound(format!("agent `{agent}`"))),
+            _ => Ok(()),
         }
     }
 }

@@ -64,7 +64,7 @@ contract! {
         unique_keys_hold, an_agents_keys_go_with_it, tenants_are_organizations,;
     tenants:
         tenants_are_found_by_name_and_id, an_agent_and_its_key_are_one, refused_agents_leave_nothing,
-        names_are_a_tenants_own, keys_are_listed_and_revoked, tools_are_remembered_once, secrets_are_shared,
+        an_agents_autonomy_and_roles_can_be_changed, names_are_a_tenants_own, keys_are_listed_and_revoked, tools_are_remembered_once, secrets_are_shared,
         two_nodes_may_start_together,;
     directory:
         keys_open_until_they_are_revoked, tenant_keys_carry_scopes, nobody_may_be_somebody, many_callers_at_once_are_served,;

@@ -65,6 +65,7 @@ impl Registry {
             max_risk,
             owner_name: None,
             owner_email: None,
+            roles: Vec::new(),
         };
         self.known.lock().unwrap().push(record(tenant(1), &agent));
         self
@@ -95,8 +96,17 @@ impl Registry {
 }
 
 fn record(tenant: TenantId, agent: &NewAgent) -> AgentRecord {
-    let created_at = "2026-02-23T00:00:00.000Z".into();
-    AgentRecord { id: Uuid::nil(), tenant, agent: agent.clone(), status: AgentStatus::Active, created_at }
+    let at = String::from("2026-02-23T00:00:00.000Z");
+    let (agent, metadata) = (agent.clone(), json!({}));
+    AgentRecord {
+        id: Uuid::nil(),
+        tenant,
+        agent,
+        status: AgentStatus::Active,
+        metadata,
+        created_at: at.clone(),
+        updated_at: at,
+    }
 }
 
 fn unused<T>() -> Result<T, StoreError> {
@@ -143,6 +153,14 @@ impl TenantStore for Registry {
     }
 
     async fn add_tenant_key(&self, _: TenantId, _: &str, _: &str, _: &[String]) -> Result<Uuid, StoreError> {
+        unused()
+    }
+
+    async fn set_agent_autonomy(&self, _: TenantId, _: &AgentId, _: Autonomy) -> Result<(), StoreError> {
+        unused()
+    }
+
+    async fn set_agent_roles(&self, _: TenantId, _: &AgentId, _: &[String]) -> Result<(), StoreError> {
         unused()
     }
 
