@@ -180,7 +180,10 @@ pub struct AgentRecord {
     #[serde(flatten)]
     pub agent: NewAgent,
     pub status: AgentStatus,
+    /// Whatever else the registry holds of it; its roles among them.
+    pub metadata: Value,
     pub created_at: String,
+    pub updated_at: String,
 }
 
 /// A key as it may be stored and shown: never the key.
@@ -348,6 +351,8 @@ pub trait Ledger: Send + Sync {
         after: i64,
         limit: i64,
     ) -> Result<Vec<Trace>, LedgerError>;
+    /// A tenant's newest traces over all its chains, newest first.
+    async fn newest(&self, tenant: TenantId, limit: i64) -> Result<Vec<Trace>, LedgerError>;
     /// Every chain there is: an operator's question. A tenant of `None` holds what nobody in particular did.
     async fn chains(&self) -> Result<Vec<(Option<TenantId>, AgentId)>, LedgerError>;
 }

@@ -4,6 +4,7 @@ mod append;
 mod ledger;
 mod live;
 mod rows;
+mod scoped;
 mod standing;
 mod tenants;
 mod tools;
@@ -42,6 +43,7 @@ pub(crate) async fn open(url: &str, shown: &str) -> Result<PgPool, StoreError> {
     crate::migrations::postgres().run(&pool).await.map_err(|error| {
         StoreError::Invalid(format!("the database `{shown}` cannot be brought up to date: {error}"))
     })?;
+    scoped::arrange(&pool).await?;
     Ok(pool)
 }
 
