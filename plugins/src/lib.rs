@@ -1,8 +1,10 @@
 //! The judges and mutators of the chain, one file each. Synchronous, over data they already hold.
 
+pub mod access;
 pub mod manifest;
 pub mod matrix;
 pub mod methods;
+pub mod rules;
 pub mod scopes;
 
 use gateway_core::{Plugin, PluginMode};

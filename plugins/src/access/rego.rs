@@ -12,7 +12,7 @@ use gateway_core::ports::AccessRow;
 use gateway_core::verdict::{Objection, PolicyMode, Remedy};
 use gateway_core::{Exchange, ToolName, Verdict, access};
 use regorus::utils::limits::ExecutionTimerConfig;
-use regorus::{Engine, LimitError, Value};
+use regorus::{Engine, Value};
 use serde::Deserialize;
 
 use super::permission::Pattern;
@@ -249,7 +249,7 @@ fn uses(text: &str, word: &str) -> bool {
 }
 
 /// Why a module does not load, for whoever wrote it: where, and what.
-fn unreadable(error: &anyhow::Error) -> String {
+fn unreadable(error: &impl std::fmt::Display) -> String {
     let text = error.to_string();
     let line = |start: &str| text.lines().find_map(|line| line.trim().strip_prefix(start)).map(str::trim);
     let what = line("error:").or_else(|| text.lines().map(str::trim).find(|line| !line.is_empty())).unwrap_or("fails");
@@ -261,11 +261,11 @@ fn unreadable(error: &anyhow::Error) -> String {
 }
 
 /// Why a module failed on a call. Only where: its words may quote the arguments, which are no trace's to keep.
-fn failure(error: &anyhow::Error) -> String {
-    if error.downcast_ref::<LimitError>().is_some() {
+fn failure(error: &impl std::fmt::Display) -> String {
+    let text = error.to_string();
+    if text.contains("time limit") {
         return format!("the policy failed: it took longer than {} ms", LIMIT.as_millis());
     }
-    let text = error.to_string();
     match text.lines().find_map(|line| line.trim().strip_prefix("-->")) {
         Some(place) => format!("the policy failed at {}", place.trim()),
         None => "the policy failed".into(),
