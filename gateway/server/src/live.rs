@@ -196,3 +196,82 @@ pub fn without_rules(rows: &TenantRows) -> TenantRules {
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use gateway_core::verdict::PolicyMode;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn tenant(n: u128) -> TenantId {
+        TenantId(Uuid::from_u128(n))
+    }
+
+    fn policy(of: Option<TenantId>, name: &str) -> AgentPolicyRow {
+        AgentPolicyRow {
+            id: Uuid::nil(),
+            tenant: of,
+            policy_id: name.into(),
+            name: name.into(),
+            category: None,
+            severity: None,
+            rule: serde_json::json!({}),
+            regulatory_mapping: Vec::new(),
+            is_active: true,
+            mode: PolicyMode::Shadow,
+            created_at: String::new(),
+        }
+    }
+
+    fn rows(agent_policies: Vec<AgentPolicyRow>) -> LiveRows {
+        let tenants = [1, 2].map(|n| Tenant { id: tenant(n), name: format!("t-{n}"), created_at: String::new() });
+        LiveRows { revision: 5, tenants: tenants.to_vec(), agent_policies, ..LiveRows::default() }
+    }
+
+    #[test]
+    fn only_tenants_whose_rows_changed_are_compiled_again() {
+        let count = Arc::new(AtomicUsize::new(0));
+        let compiler: Compiler = {
+            let count = Arc::clone(&count);
+            Arc::new(move |rows| {
+                count.fetch_add(1, Ordering::Relaxed);
+                without_rules(rows)
+            })
+        };
+        let (live, before) = make(rows(vec![policy(Some(tenant(1)), "own")]), &HashMap::new(), &compiler);
+        assert_eq!((live.revision, count.load(Ordering::Relaxed)), (5, 2));
+        assert_eq!(live.rules_of(Some(tenant(2))).tenant.name, "t-2", "a tenant without rows has its name");
+        for (policies, again) in [
+            (vec![policy(Some(tenant(1)), "own")], 0),
+            (vec![policy(Some(tenant(1)), "changed")], 1),
+            (vec![policy(Some(tenant(1)), "own"), policy(None, "everybody's")], 2),
+        ] {
+            let earlier = count.load(Ordering::Relaxed);
+            make(rows(policies), &before, &compiler);
+            assert_eq!(count.load(Ordering::Relaxed) - earlier, again);
+        }
+    }
+
+    #[test]
+    fn a_tool_with_a_definition_that_nobody_accepted_is_quarantined() {
+        let pin = |tool: &str, hash: &str, state| PinRow {
+            tool: tool.parse().unwrap(),
+            hash: hash.into(),
+            state,
+            definition: serde_json::Value::Null,
+            findings: Vec::new(),
+            seen_from: None,
+            by: None,
+            at: String::new(),
+        };
+        use PinState::{Accepted, Quarantined};
+        let set = pin_set(vec![pin("a/x", "1", Accepted), pin("a/y", "1", Accepted), pin("a/y", "2", Quarantined)]);
+        assert_eq!(set.standing(&"a/x".parse().unwrap()), Standing::Pinned);
+        assert_eq!(set.standing(&"a/y".parse().unwrap()), Standing::Quarantined);
+        assert_eq!(set.standing(&"a/z".parse().unwrap()), Standing::Unpinned);
+    }
+}
