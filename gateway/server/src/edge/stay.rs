@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use gateway_core::Gateway;
 use gateway_core::exchange::Route;
 use gateway_core::identity::{Credential, Principal};
-use gateway_core::Gateway;
 
 use super::drain::Drain;
 
