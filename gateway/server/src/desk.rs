@@ -35,7 +35,7 @@ pub fn desk(store: &Store, config: &Config, judge: Judge) -> Desk {
 
 /// For what judges nothing: its chain grants nothing, whoever asks it.
 pub fn without_rules(store: &Store, config: &Config) -> Desk {
-    let chain = Arc::new(Chain::new(Vec::new(), Arc::new(Policies::new([], Matrix::default()))));
+    let chain = Arc::new(Chain::new(Vec::new(), Arc::new(Policies::new([], Matrix::standard()))));
     let live = Arc::new(Live::empty());
     desk(store, config, Arc::new(move || (Arc::clone(&chain), Arc::clone(&live))))
 }
