@@ -5,7 +5,7 @@
 
 use gateway_core::definitions::Finding;
 use gateway_core::live::{Suspension, SuspensionKind};
-use gateway_core::ports::{AccessRow, AgentPolicyRow, ManifestRow, PinRow, PinState};
+use gateway_core::ports::{AccessRow, AgentPolicyRow, ManifestRow, PinRow, PinState, StoreError};
 use gateway_core::verdict::PolicyMode;
 use gateway_core::{BoxError, TenantId};
 use serde_json::Value;
@@ -14,7 +14,11 @@ use uuid::Uuid;
 /// A row of this table, or a line in the log.
 pub(crate) fn left_out<T>(table: &str, row: Result<T, BoxError>) -> Option<T> {
     row.inspect_err(|error| {
-        tracing::error!(error = error.as_ref() as &dyn std::error::Error, table, "a row cannot be read and is left out");
+        tracing::error!(
+            error = error.as_ref() as &dyn std::error::Error,
+            table,
+            "a row cannot be read and is left out"
+        );
     })
     .ok()
 }
@@ -53,6 +57,18 @@ impl PolicyColumns {
 
 fn mode(text: Option<String>) -> Result<Option<PolicyMode>, BoxError> {
     Ok(text.map(|text| text.parse()).transpose()?)
+}
+
+/// The mode that stood in `policy_modes`.
+pub(crate) fn read_mode(text: Option<String>) -> Result<Option<PolicyMode>, BoxError> {
+    mode(text)
+}
+
+/// Who gives a new access policy its first mode.
+pub(crate) const BORN_IN: &str = "portreeve";
+
+pub(crate) fn policy_gone(policy: Uuid) -> StoreError {
+    StoreError::NotFound(format!("policy `{policy}`"))
 }
 
 pub(crate) fn access(

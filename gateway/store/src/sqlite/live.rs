@@ -74,7 +74,10 @@ async fn read(connection: &mut SqliteConnection) -> Result<LiveRows, BoxError> {
         revision,
         tenants: tenants.iter().map(tenant).collect::<Result<_, _>>()?,
         agent_policies: agent_policies.iter().filter_map(|row| left_out("agent_policies", agent_policy(row))).collect(),
-        access_policies: access_policies.iter().filter_map(|row| left_out("access_policies", access_row(row))).collect(),
+        access_policies: access_policies
+            .iter()
+            .filter_map(|row| left_out("access_policies", access_row(row)))
+            .collect(),
         manifests: manifests.iter().filter_map(|row| left_out("tool_manifests", manifest(row))).collect(),
         pins: pins.iter().filter_map(|row| left_out("tool_pins", pin(row))).collect(),
         suspensions: suspensions.iter().filter_map(|row| left_out("suspensions", suspension(row))).collect(),
@@ -96,7 +99,7 @@ fn own_id(row: &SqliteRow) -> Uuid {
     uuid(row, "id").unwrap_or(Uuid::nil())
 }
 
-fn agent_policy(row: &SqliteRow) -> Result<AgentPolicyRow, BoxError> {
+pub(super) fn agent_policy(row: &SqliteRow) -> Result<AgentPolicyRow, BoxError> {
     let columns = PolicyColumns {
         id: own_id(row),
         tenant: optional_uuid(row, "organization_id")?,
@@ -113,7 +116,7 @@ fn agent_policy(row: &SqliteRow) -> Result<AgentPolicyRow, BoxError> {
     columns.row()
 }
 
-fn access_row(row: &SqliteRow) -> Result<AccessRow, BoxError> {
+pub(super) fn access_row(row: &SqliteRow) -> Result<AccessRow, BoxError> {
     access(
         own_id(row),
         optional_uuid(row, "tenant_id")?,
@@ -124,7 +127,7 @@ fn access_row(row: &SqliteRow) -> Result<AccessRow, BoxError> {
     )
 }
 
-fn manifest(row: &SqliteRow) -> Result<ManifestRow, BoxError> {
+pub(super) fn manifest(row: &SqliteRow) -> Result<ManifestRow, BoxError> {
     let columns = ManifestColumns {
         tenant: uuid(row, "tenant_id")?,
         tool: row.try_get("tool")?,
