@@ -138,7 +138,10 @@ impl Module {
     fn rehearse(&mut self) -> Result<(), String> {
         self.engine.set_input(Value::new_object());
         for rule in [&self.deny, &self.escalate, &self.allow].into_iter().flatten() {
-            self.engine.eval_rule(rule.clone()).map_err(|error| unreadable(&error))?;
+            self.engine.eval_rule(rule.clone()).map_err(|error| match error.to_string().contains("valid rule path") {
+                true => "keys below a rule are not read; write `deny contains \"reason\" if …`".to_owned(),
+                false => unreadable(&error),
+            })?;
         }
         Ok(())
     }
@@ -215,7 +218,7 @@ fn reasons(value: Value) -> Result<Vec<String>, String> {
         Value::Set(set) => set.iter().map(text).collect(),
         Value::Array(list) => list.iter().map(text).collect(),
         Value::Object(parts) => {
-            // `deny["reason"] := true` and `deny[key] := "reason"` are both common.
+            // `{"reason": true}` and `{"key": "reason"}` are both common.
             let held = parts.iter_sorted().filter(|(_, value)| **value != Value::Bool(false));
             held.map(|(key, value)| text(value).or_else(|_| text(key))).collect()
         }
