@@ -99,7 +99,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     let options = WriterOptions { spool_bytes: config.audit.spool_bytes, ..WriterOptions::new(&config.audit.spool) };
     let writer = AuditWriter::start(store.ledger(), options).map_err(|error| ComposeError::Audit(error.to_string()))?;
     let directory = Arc::new(CachedDirectory::new(store.tenants(), config.identity.anonymous.clone()));
-    let live = LiveRules::start(store.live(), Arc::clone(&directory), Arc::new(live::without_rules)).await?;
+    let live = LiveRules::start(store.live(), Arc::clone(&directory), compiler(&policies)).await?;
     let limits = Arc::new(RateLimits::new(config.limits.agent_per_minute, config.limits.streams));
     let clock = Arc::new(SystemClock);
 
@@ -161,6 +161,11 @@ pub fn random_bytes() -> [u8; 32] {
     let mut bytes = [0; 32];
     rand::rng().fill_bytes(&mut bytes);
     bytes
+}
+
+/// How tenants' rows become rules under these files.
+fn compiler(_loaded: &LoadedPolicies) -> live::Compiler {
+    Arc::new(live::without_rules)
 }
 
 fn chain(loaded: LoadedPolicies) -> Chain {
@@ -232,7 +237,9 @@ impl Node {
         self.limits.set(config.limits.agent_per_minute, config.limits.streams);
         let digest = policies.policies.digest.clone();
         self.matrix.store(Arc::new(policies.policies.matrix.clone()));
+        let compiler = compiler(&policies);
         self.gateway.replace_chain(chain(policies));
+        self.live.recompile(compiler).await;
         tracing::info!(policies = digest, "configuration and policies loaded");
     }
 
