@@ -11,7 +11,7 @@ use gateway_core::home::Home;
 use gateway_core::matrix::Matrix;
 use gateway_core::ports::{ExecutionEngine, NoNotifier, Peers, Seal, Upstream, Usage};
 use gateway_core::refusal::Manner;
-use gateway_core::{Chain, LiveHandle, Namespace};
+use gateway_core::{Chain, Namespace};
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
 use gateway_tools::adp;
 use gateway_upstream::{Engine, HttpPeers, Member, ServerInfo};
@@ -66,8 +66,6 @@ pub struct Node {
     pub gateway: Arc<Gateway>,
     pub store: Store,
     pub engine: Mutex<Arc<Engine>>,
-    /// The rows that take effect while running.
-    pub live: Arc<LiveHandle>,
     writer: Arc<AuditWriter>,
     limits: Arc<RateLimits>,
     /// The matrix in force, for the governance tools.
@@ -117,7 +115,6 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     let seal: Arc<dyn Seal> = Arc::new(AeadSeal::new(&seal_key));
     let peers: Arc<dyn Peers> = Arc::new(HttpPeers::default());
     let home = home(config);
-    let live = Arc::new(LiveHandle::default());
     let ports = Ports {
         directory: Arc::new(directory),
         usage: Arc::clone(&limits) as _,
@@ -129,7 +126,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         once: store.once(),
         approvals: store.approvals(),
         notifier: Arc::new(NoNotifier),
-        live: Arc::clone(&live),
+        live: Arc::default(),
         definitions: Arc::default(),
         home: home.clone(),
     };
@@ -138,7 +135,6 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         gateway,
         store,
         engine: Mutex::new(engine),
-        live,
         writer,
         limits,
         matrix,
