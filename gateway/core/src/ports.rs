@@ -241,6 +241,8 @@ pub trait Ledger: Send + Sync {
         after: i64,
         limit: i64,
     ) -> Result<Vec<Trace>, LedgerError>;
+    /// A tenant's newest traces over all its chains, newest first.
+    async fn newest(&self, tenant: TenantId, limit: i64) -> Result<Vec<Trace>, LedgerError>;
     /// Every chain there is: an operator's question. A tenant of `None` holds what nobody in particular did.
     async fn chains(&self) -> Result<Vec<(Option<TenantId>, AgentId)>, LedgerError>;
 }

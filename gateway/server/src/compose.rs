@@ -26,7 +26,8 @@ use crate::config::{AuditWait, Config, OnDenied, Problem};
 use crate::desk::{self, Judge};
 use crate::edge::sse::Conversations;
 use crate::limits::RateLimits;
-use crate::live::{self, LiveRules};
+use crate::live::LiveRules;
+use crate::live::compile::compiler;
 use crate::policy_files::{LoadedPolicies, load_policies};
 use crate::seal::AeadSeal;
 use crate::watch;
@@ -100,7 +101,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     let options = WriterOptions { spool_bytes: config.audit.spool_bytes, ..WriterOptions::new(&config.audit.spool) };
     let writer = AuditWriter::start(store.ledger(), options).map_err(|error| ComposeError::Audit(error.to_string()))?;
     let directory = Arc::new(CachedDirectory::new(store.tenants(), config.identity.anonymous.clone()));
-    let live = LiveRules::start(store.live(), Arc::clone(&directory), compiler(&policies)).await?;
+    let live = LiveRules::start(store.live(), Arc::clone(&directory), compiler(&policies.policies)).await?;
     let limits = Arc::new(RateLimits::new(config.limits.agent_per_minute, config.limits.streams));
     let clock = Arc::new(SystemClock);
 
@@ -163,11 +164,6 @@ pub fn random_bytes() -> [u8; 32] {
     let mut bytes = [0; 32];
     rand::rng().fill_bytes(&mut bytes);
     bytes
-}
-
-/// How tenants' rows become rules under these files.
-fn compiler(_loaded: &LoadedPolicies) -> live::Compiler {
-    Arc::new(live::without_rules)
 }
 
 fn chain(loaded: LoadedPolicies) -> Chain {
@@ -248,8 +244,9 @@ impl Node {
         self.limits.set(config.limits.agent_per_minute, config.limits.streams);
         let digest = policies.policies.digest.clone();
         self.matrix.store(Arc::new(policies.policies.matrix.clone()));
-        let compiler = compiler(&policies);
+        let compiler = compiler(&policies.policies);
         self.gateway.replace_chain(chain(policies));
+        // Tenants' manifests are held against the files', so they are read again beside the new ones.
         self.live.recompile(compiler).await;
         self.gateway.replace_candidate(candidate.map(chain));
         tracing::info!(policies = digest, "configuration and policies loaded");

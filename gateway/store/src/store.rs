@@ -12,8 +12,12 @@ use sqlx::postgres::PgPool;
 
 use crate::not_yet::NotYet;
 use crate::once::{PostgresOnce, SqliteOnce};
-use crate::postgres::{self, PostgresLedger, PostgresLive, PostgresStanding, PostgresTenants, PostgresTools};
-use crate::sqlite::{SqliteLedger, SqliteLive, SqlitePools, SqliteStanding, SqliteTenants, SqliteTools};
+use crate::postgres::{
+    self, PostgresLedger, PostgresLive, PostgresPolicies, PostgresStanding, PostgresTenants, PostgresTools,
+};
+use crate::sqlite::{
+    SqliteLedger, SqliteLive, SqlitePolicies, SqlitePools, SqliteStanding, SqliteTenants, SqliteTools,
+};
 
 /// One open database. Open it on the runtime that outlives everything that uses it.
 pub struct Store {
@@ -50,7 +54,7 @@ impl Store {
                 registry: Arc::new(SqliteTools::new(&pools)),
                 ledger: Arc::new(SqliteLedger::new(pools.clone())),
                 once: Arc::new(SqliteOnce::new(pools.clone())),
-                policies: Arc::new(NotYet),
+                policies: Arc::new(SqlitePolicies(pools.clone())),
                 live: Arc::new(SqliteLive(pools.clone())),
                 pins: Arc::new(NotYet),
                 approvals: Arc::new(NotYet),
@@ -72,7 +76,7 @@ impl Store {
             registry: Arc::new(PostgresTools::new(&pool)),
             ledger: Arc::new(PostgresLedger::new(pool.clone())),
             once: Arc::new(PostgresOnce::new(pool.clone())),
-            policies: Arc::new(NotYet),
+            policies: Arc::new(PostgresPolicies(pool.clone())),
             live: Arc::new(PostgresLive::new(pool.clone())),
             pins: Arc::new(NotYet),
             approvals: Arc::new(NotYet),

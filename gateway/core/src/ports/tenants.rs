@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::StoreError;
@@ -46,7 +47,10 @@ pub struct AgentRecord {
     #[serde(flatten)]
     pub agent: NewAgent,
     pub status: AgentStatus,
+    /// Whatever else the registry holds of it; its roles among them.
+    pub metadata: Value,
     pub created_at: String,
+    pub updated_at: String,
 }
 
 /// A key as it may be stored and shown: never the key.
