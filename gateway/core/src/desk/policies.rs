@@ -109,7 +109,9 @@ impl Desk {
             return Err(DeskError::Invalid("name: must have 1 to 255 letters".into()));
         }
         if policy.rule_definition.get("mode").is_some() {
-            starts_in_shadow(policy.rule_definition.get("mode").and_then(Value::as_str).and_then(|mode| mode.parse().ok()))?;
+            starts_in_shadow(
+                policy.rule_definition.get("mode").and_then(Value::as_str).and_then(|mode| mode.parse().ok()),
+            )?;
         }
         self.in_force().0.policies().access.check(policy).map_err(DeskError::Invalid)?;
         let rows = self.policies.access_policies(tenant).await?;

@@ -8,8 +8,8 @@ use gateway_core::{AgentId, Autonomy, DecisionType, Risk};
 use serde_json::json;
 
 use super::key::fresh_key;
-use super::output::{Colour, painted, plain};
 use super::kill::operator;
+use super::output::{Colour, painted, plain};
 use super::{Common, Failure, tenant_named};
 use crate::desk;
 

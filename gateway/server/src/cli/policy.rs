@@ -131,7 +131,8 @@ async fn list(args: &OfTenant) -> Result<(), Failure> {
     let tenant = tenant_named(&store, &args.tenant).await?;
     let lines = desk.policies_of(&operator(), tenant.id).await.map_err(|error| Failure::of(&error))?;
     let head = ["POLICY", "NAME", "KIND", "SEVERITY", "MODE", "STATE"];
-    let empty = format!("{} has no policies of its own: portreeve policy add FILE --tenant {}", tenant.name, tenant.name);
+    let empty =
+        format!("{} has no policies of its own: portreeve policy add FILE --tenant {}", tenant.name, tenant.name);
     args.common.output().table(&lines, &head, lines.iter().map(row).collect(), &empty)?;
     store.close().await;
     Ok(())
@@ -174,7 +175,10 @@ async fn add(args: &AddPolicies) -> Result<(), Failure> {
     }
     let told = || {
         let names: Vec<_> = added.iter().map(|line| plain(&line.policy)).collect();
-        format!("added in shadow: {}\nlook at what they say, then: portreeve policy mode POLICY enforce", names.join(", "))
+        format!(
+            "added in shadow: {}\nlook at what they say, then: portreeve policy mode POLICY enforce",
+            names.join(", ")
+        )
     };
     args.common.output().answer(&json!({ "added": added }), told)?;
     store.close().await;

@@ -43,7 +43,9 @@ pub async fn agent_policies_are_a_tenants_own(stage: &Stage) {
     // One of no organization is everybody's to see and nobody's to change.
     let everybodys = Uuid::now_v7();
     stage
-        .execute(format!("INSERT INTO agent_policies (id, policy_id, name, rule) VALUES ('{everybodys}', 'ALL', 'n', '{{}}')"))
+        .execute(format!(
+            "INSERT INTO agent_policies (id, policy_id, name, rule) VALUES ('{everybodys}', 'ALL', 'n', '{{}}')"
+        ))
         .await
         .unwrap();
     let rows = store.agent_policies(acme).await.unwrap();
@@ -72,7 +74,8 @@ pub async fn access_policies_start_in_shadow(stage: &Stage) {
     let (acme, zeta) = tenants(stage).await;
     let store = stage.store.policies();
     let definition = json!({"role": "viewer", "permissions": ["crm/*"]});
-    let new = NewAccessPolicy { name: "viewers".into(), rule_type: RuleType::Rbac, rule_definition: definition.clone() };
+    let new =
+        NewAccessPolicy { name: "viewers".into(), rule_type: RuleType::Rbac, rule_definition: definition.clone() };
     let id = store.add_access_policy(acme, &new).await.unwrap();
     stage
         .execute(format!("INSERT INTO access_policies (tenant_id, name, rule_type, rule_definition) VALUES ('{acme}', 'by hand', 'ABAC', '{{}}')"))
