@@ -197,7 +197,9 @@ fn checked(roles: Vec<String>) -> Result<Vec<String>, Failure> {
     let fits = |letter: char| letter.is_alphanumeric() || "_-.:@/".contains(letter);
     let wrong = |role: &&String| role.is_empty() || role.len() > 128 || !role.chars().all(fits);
     match roles.iter().find(wrong) {
-        Some(role) => Err(Failure::new(format!("role `{}`: must be 1 to 128 letters, digits or any of _-.:@/", plain(role)))),
+        Some(role) => {
+            Err(Failure::new(format!("role `{}`: must be 1 to 128 letters, digits or any of _-.:@/", plain(role))))
+        }
         None => Ok(roles),
     }
 }
