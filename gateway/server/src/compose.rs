@@ -107,7 +107,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         },
     })?;
     let own_names = governance.tool_names().map(str::to_owned).collect();
-    let mut fixed = vec![Member::built_in(adp::NAMESPACE.parse()?, Arc::new(governance), own_names)];
+    let mut fixed = vec![Member::built_in(adp::NAMESPACE.parse()?, Arc::new(governance), own_names, adp::SCHEMES)];
     fixed.extend(extras.upstreams.into_iter().map(|(namespace, upstream)| Member::new(namespace, upstream)));
     let configured = Configured::default().changed_to(config)?;
     let engine = Arc::new(engine(config, &fixed, &configured)?);
