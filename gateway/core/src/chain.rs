@@ -4,6 +4,7 @@
 //! the strictest verdict wins and every reason is kept.
 
 mod permit;
+mod ruling;
 #[cfg(test)]
 mod tests;
 
@@ -11,17 +12,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use gateway_protocol::Reply;
-use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
 use crate::approvals::Granted;
 use crate::exchange::Exchange;
 use crate::policies::Policies;
-use crate::verdict::{Decision, Heard, Objection, Opinion, PolicyMode, Reason, Remedy, Verdict};
+use crate::verdict::{Decision, Objection, Opinion, PolicyMode, Reason, Remedy, Verdict};
 use crate::{classify, scopes};
 
 pub use permit::{OwnAnswer, Permit};
+pub use ruling::{Compared, Ruling};
 
 /// May change the message; heard before any judge.
 pub trait Mutator: Send + Sync {
@@ -97,29 +97,6 @@ pub struct Chain {
     policies: Arc<Policies>,
 }
 
-/// What the chain said of one exchange.
-#[derive(Debug, Clone)]
-pub struct Ruling {
-    pub decision: Decision,
-    /// Why it is not `Allow`; strictest first.
-    pub reasons: Vec<Reason>,
-    pub heard: Vec<Heard>,
-    /// What advisory policies would have the caller know.
-    pub advice: Vec<Reason>,
-    /// The shortest time that an escalating policy gives a human.
-    pub respond_within: Option<SignedDuration>,
-    /// The rules that asked for a human.
-    pub policy_ids: Vec<String>,
-    /// What it was decided under.
-    pub policies: Arc<Policies>,
-    /// What of the tenant's rows was obeyed, by digest.
-    pub rules: Arc<str>,
-    /// The approval it runs by.
-    pub approval: Option<Uuid>,
-    /// Somebody knows this call.
-    granted: bool,
-}
-
 /// Runs a judge, and may time it.
 pub type Watch<'a> = dyn FnMut(&'static str, &mut dyn FnMut()) + 'a;
 
@@ -168,7 +145,7 @@ impl Chain {
 
     /// What the chain says, without a permit: for admission, and for whoever wants to know what would be decided.
     pub fn judge(&self, exchange: &mut Exchange, watch: &mut Watch<'_>) -> Ruling {
-        let mut ruling = self.open_ruling(exchange);
+        let mut ruling = Ruling::open(&self.policies, self.plugins.len(), exchange);
         let watched = is_watched(exchange);
         let mut classified = false;
         for (plugin, mode) in &self.plugins {
@@ -198,7 +175,7 @@ impl Chain {
         if let Some(objection) = law(exchange) {
             ruling.hear("law", Opinion::enforced(Verdict::Escalate(objection)), false);
         }
-        if !ruling.granted {
+        if !ruling.is_granted() {
             let verdict = Verdict::deny("no_grant", "no plugin grants this");
             ruling.hear("chain", Opinion::enforced(verdict), false);
         }
@@ -247,21 +224,6 @@ impl Chain {
         }
         Ok(())
     }
-
-    fn open_ruling(&self, exchange: &Exchange) -> Ruling {
-        Ruling {
-            decision: Decision::Allow,
-            reasons: Vec::new(),
-            heard: Vec::with_capacity(self.plugins.len()),
-            advice: Vec::new(),
-            respond_within: None,
-            policy_ids: Vec::new(),
-            policies: Arc::clone(&self.policies),
-            rules: Arc::clone(&exchange.rules.enforced),
-            approval: None,
-            granted: false,
-        }
-    }
 }
 
 fn is_watched(exchange: &Exchange) -> bool {
@@ -287,58 +249,4 @@ fn law(exchange: &Exchange) -> Option<Objection> {
 /// The two plugins whose facts come from the manifest: without one, and where the operator only watches, they advise.
 fn judges_classification(plugin: &str) -> bool {
     plugin == "manifest" || plugin == "matrix"
-}
-
-impl Ruling {
-    pub fn digest(&self) -> &str {
-        &self.policies.digest
-    }
-
-    /// A wider token is all that is missing: nobody else said no.
-    pub(crate) fn needs_only_scope(&self) -> bool {
-        let mut denials = self.heard.iter().filter(|heard| heard.verdict == "deny" && !heard.observed).peekable();
-        denials.peek().is_some() && denials.all(|heard| heard.plugin == scopes::JUDGE)
-    }
-
-    /// A refusal that is not a plugin's: the gateway's own rules, found broken after the chain had spoken.
-    pub(crate) fn deny(&mut self, who: &'static str, rule: &'static str, message: &str) {
-        self.hear(who, Opinion::enforced(Verdict::deny(rule, message)), false);
-        self.strictest_first();
-    }
-
-    fn strictest_first(&mut self) {
-        let denies = |reason: &Reason| {
-            self.heard.iter().any(|heard| heard.verdict == "deny" && heard.reason.as_ref() == Some(reason))
-        };
-        self.reasons.sort_by_key(|reason| !denies(reason));
-    }
-
-    fn hear(&mut self, plugin: &'static str, opinion: Opinion, lenient: bool) {
-        let Opinion { verdict, mode } = opinion;
-        let obeyed = mode == PolicyMode::Enforce;
-        // Asking for a human's yes is also an answer: the call is known, and only the human is missing.
-        let speaks = verdict != Verdict::Pass;
-        self.granted |= obeyed && (matches!(verdict, Verdict::Grant | Verdict::Escalate(_)) || (lenient && speaks));
-        let (word, decision, objection) = match verdict {
-            Verdict::Pass => return,
-            Verdict::Grant => ("grant", Decision::Allow, None),
-            Verdict::Escalate(objection) => ("escalate", Decision::ApprovalRequired, Some(objection)),
-            Verdict::Deny(objection) => ("deny", Decision::Deny, Some(objection)),
-        };
-        let observed = lenient || !obeyed;
-        if let Some(objection) = objection.as_ref().filter(|_| !observed && decision == Decision::ApprovalRequired) {
-            self.policy_ids.push(objection.rule.clone().into_owned());
-            let shorter = objection.respond_within.filter(|time| self.respond_within.is_none_or(|least| *time < least));
-            self.respond_within = shorter.or(self.respond_within);
-        }
-        let reason = objection.map(|objection| Reason::new(plugin, &objection.rule, objection.message));
-        if !observed {
-            self.decision = self.decision.max(decision);
-            self.reasons.extend(reason.clone());
-        } else if mode == PolicyMode::Advisory && !lenient {
-            self.advice.extend(reason.clone());
-        }
-        let observed = observed && reason.is_some();
-        self.heard.push(Heard { plugin, verdict: word, reason, mode, observed });
-    }
 }

@@ -49,6 +49,16 @@ impl PinSet {
     }
 }
 
+/// What this node has seen of its upstreams' definitions, over what the rows say.
+#[derive(Debug, Default)]
+pub struct Definitions {}
+
+impl Definitions {
+    pub fn standing(&self, pins: &PinSet, tool: &ToolName) -> (Standing, Option<Arc<str>>) {
+        pins.get(tool).map_or((Standing::Unpinned, None), |pinned| (pinned.standing, pinned.hash.clone()))
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Strength {

@@ -13,7 +13,7 @@ use crate::classification::Classification;
 use crate::definitions::Standing;
 use crate::digest;
 use crate::identity::Principal;
-use crate::live::TenantRules;
+use crate::live::{Live, Suspension, TenantRules};
 use crate::manifest::RiskLevel;
 use crate::names::{Namespace, ToolName, TraceId};
 use crate::policies::ClassifiedTool;
@@ -130,7 +130,9 @@ pub struct Exchange {
     pub about: Option<ToolName>,
     /// The round whose `requestState` this carries.
     pub continues: Option<TraceId>,
-    /// What its tenant's rows say, as they stood when it arrived.
+    /// What the rows said when it arrived: everything that judges it reads this set.
+    pub live: Arc<Live>,
+    /// Its tenant's part of them.
     pub rules: Arc<TenantRules>,
     /// When it arrived: whoever judges asks no clock.
     pub at: Timestamp,
@@ -170,6 +172,7 @@ impl Exchange {
             member: None,
             about: None,
             continues: None,
+            live: Live::none(),
             rules: TenantRules::none(),
             at: Timestamp::UNIX_EPOCH,
             declared: None,
@@ -224,6 +227,18 @@ impl Exchange {
 
     pub fn is_modern(&self) -> bool {
         self.revision.is_some_and(Revision::is_modern)
+    }
+
+    /// What stops this caller here, if anything does. Lists and streams are stopped as calls are.
+    pub fn suspended(&self) -> Option<&Suspension> {
+        let standing = &self.live.standing;
+        if standing.is_empty() {
+            return None;
+        }
+        let tool = self.tool().map(|tool| &tool.name).or(self.about.as_ref());
+        let member = || Some(Route::One(self.member.clone()?));
+        let by_door = standing.why(&self.principal, &self.route, tool);
+        by_door.or_else(|| standing.why(&self.principal, &member()?, tool))
     }
 
     /// Decisions go into the chain; handshakes and lists do not, and neither do the tools that write the chain.

@@ -46,6 +46,12 @@ impl Live {
         Self::new(0, HashMap::new(), Arc::default(), Suspended::default())
     }
 
+    /// Shared, for whoever needs no rows.
+    pub fn none() -> Arc<Self> {
+        static NONE: LazyLock<Arc<Live>> = LazyLock::new(|| Arc::new(Live::empty()));
+        Arc::clone(&NONE)
+    }
+
     pub fn rules_of(&self, tenant: Option<TenantId>) -> &Arc<TenantRules> {
         tenant.and_then(|tenant| self.tenants.get(&tenant)).unwrap_or(&self.nobody)
     }

@@ -2,8 +2,10 @@
 
 mod append;
 mod ledger;
+mod live;
 mod rows;
 mod scoped;
+mod standing;
 mod tenants;
 mod tools;
 
@@ -15,6 +17,8 @@ use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 
 pub(crate) use ledger::PostgresLedger;
+pub(crate) use live::PostgresLive;
+pub(crate) use standing::PostgresStanding;
 pub(crate) use tenants::PostgresTenants;
 pub(crate) use tools::PostgresTools;
 

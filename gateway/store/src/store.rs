@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use gateway_core::ports::{Ledger, Once, StoreError, TenantStore, ToolRegistry};
+use gateway_core::ports::{Ledger, LiveStore, Once, Standing, StoreError, TenantStore, ToolRegistry};
 use rand::RngCore;
 use sqlx::postgres::PgPool;
 
 use crate::once::{PostgresOnce, SqliteOnce};
-use crate::postgres::{self, PostgresLedger, PostgresTenants, PostgresTools};
-use crate::sqlite::{SqliteLedger, SqlitePools, SqliteTenants, SqliteTools};
+use crate::postgres::{self, PostgresLedger, PostgresLive, PostgresStanding, PostgresTenants, PostgresTools};
+use crate::sqlite::{SqliteLedger, SqliteLive, SqlitePools, SqliteStanding, SqliteTenants, SqliteTools};
 
 /// One open database. Open it on the runtime that outlives everything that uses it.
 pub struct Store {
@@ -18,6 +18,8 @@ pub struct Store {
     registry: Arc<dyn ToolRegistry>,
     ledger: Arc<dyn Ledger>,
     once: Arc<dyn Once>,
+    live: Arc<dyn LiveStore>,
+    standing: Arc<dyn Standing>,
 }
 
 enum Engine {
@@ -39,6 +41,8 @@ impl Store {
                 registry: Arc::new(SqliteTools::new(&pools)),
                 ledger: Arc::new(SqliteLedger::new(pools.clone())),
                 once: Arc::new(SqliteOnce::new(pools.clone())),
+                live: Arc::new(SqliteLive(pools.clone())),
+                standing: Arc::new(SqliteStanding(pools.clone())),
                 engine: Engine::Sqlite(pools),
             });
         }
@@ -54,6 +58,8 @@ impl Store {
             registry: Arc::new(PostgresTools::new(&pool)),
             ledger: Arc::new(PostgresLedger::new(pool.clone())),
             once: Arc::new(PostgresOnce::new(pool.clone())),
+            live: Arc::new(PostgresLive::new(pool.clone())),
+            standing: Arc::new(PostgresStanding(pool.clone())),
             engine: Engine::Postgres(pool),
         })
     }
@@ -61,6 +67,14 @@ impl Store {
     /// Shared by all nodes on this database.
     pub fn once(&self) -> Arc<dyn Once> {
         Arc::clone(&self.once)
+    }
+
+    pub fn live(&self) -> Arc<dyn LiveStore> {
+        Arc::clone(&self.live)
+    }
+
+    pub fn standing(&self) -> Arc<dyn Standing> {
+        Arc::clone(&self.standing)
     }
 
     pub fn tenants(&self) -> Arc<dyn TenantStore> {
