@@ -104,7 +104,10 @@ async fn a_killed_agent_is_stopped_on_both_nodes_and_its_streams_end() {
     assert_eq!(stub.calls(), reached, "what was refused reached nobody");
     assert_eq!(other.call("crm/write", json!({})).await.decision(), "allow");
     assert_eq!(other.at(&node).call("crm/write", json!({})).await.decision(), "allow");
-    assert!(others.ask(&list(3)).await["error"].is_object() || others.send(&list(4)).await == 202, "others' streams stay");
+    assert!(
+        others.ask(&list(3)).await["error"].is_object() || others.send(&list(4)).await == 202,
+        "others' streams stay"
+    );
 
     let told = |agent: &str| {
         format!("SELECT count(*) FROM agent_traces WHERE agent_id = '{agent}' AND description = 'agent a-1 suspended'")

@@ -98,7 +98,8 @@ impl AgentPolicy {
         if written.rule.to_string().len() > MAX_RULE_BYTES {
             return Err(RuleError::at("rule", format!("is longer than {MAX_RULE_BYTES} bytes")));
         }
-        if let Some(key) = rule.keys().find(|key| !["condition", "requirement", "max_response_time"].contains(&key.as_str()))
+        if let Some(key) =
+            rule.keys().find(|key| !["condition", "requirement", "max_response_time"].contains(&key.as_str()))
         {
             let what = "is not known; a rule has `condition`, `requirement` and `max_response_time`";
             return Err(RuleError::at(format!("rule.{key}"), what));

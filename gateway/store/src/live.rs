@@ -14,7 +14,11 @@ use uuid::Uuid;
 /// A row of this table, or a line in the log.
 pub(crate) fn left_out<T>(table: &str, row: Result<T, BoxError>) -> Option<T> {
     row.inspect_err(|error| {
-        tracing::error!(error = error.as_ref() as &dyn std::error::Error, table, "a row cannot be read and is left out");
+        tracing::error!(
+            error = error.as_ref() as &dyn std::error::Error,
+            table,
+            "a row cannot be read and is left out"
+        );
     })
     .ok()
 }

@@ -60,7 +60,10 @@ impl Desk {
         });
         self.tell("suspended", &stopped, &stopped.by, stopped.reason.as_deref()).await?;
         if id != new.id {
-            return Err(DeskError::Conflict(format!("{} {} is suspended already, since {}", kind, new.subject, stopped.since)));
+            return Err(DeskError::Conflict(format!(
+                "{} {} is suspended already, since {}",
+                kind, new.subject, stopped.since
+            )));
         }
         Ok(stopped)
     }
@@ -74,7 +77,8 @@ impl Desk {
         // Whoever runs the gateway may have stopped what a tenant's administrators would rather see going.
         let operators = found.by.starts_with("operator:");
         if operators && !matches!(who, Who::Operator(_)) {
-            let what = format!("{} {} was suspended by an operator, who alone can restore it", found.kind, found.subject);
+            let what =
+                format!("{} {} was suspended by an operator, who alone can restore it", found.kind, found.subject);
             return Err(DeskError::Forbidden(what));
         }
         let by = who.written();
@@ -147,13 +151,7 @@ impl Desk {
     }
 
     /// Into the operators' chain, and into that of every agent it concerns.
-    async fn tell(
-        &self,
-        act: &'static str,
-        one: &Suspension,
-        by: &str,
-        reason: Option<&str>,
-    ) -> Result<(), DeskError> {
+    async fn tell(&self, act: &'static str, one: &Suspension, by: &str, reason: Option<&str>) -> Result<(), DeskError> {
         let concerned = match one.kind {
             SuspensionKind::Tenant => one.subject.parse().ok().map(TenantId),
             _ => one.tenant,

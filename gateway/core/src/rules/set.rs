@@ -142,9 +142,7 @@ impl RuleSet {
 
     /// Whether some policy cannot be judged without the call's arguments.
     pub fn reads_arguments(&self) -> bool {
-        let reads = |policy: &AgentPolicy| {
-            policy.condition.looks_beyond(&DERIVED) || policy.requirement.reads_fields()
-        };
+        let reads = |policy: &AgentPolicy| policy.condition.looks_beyond(&DERIVED) || policy.requirement.reads_fields();
         self.policies.iter().any(reads)
     }
 }

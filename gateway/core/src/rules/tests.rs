@@ -28,12 +28,8 @@ fn written(severity: &str, condition: Value, requirement: Value) -> WrittenPolic
 
 fn evaluate(severity: &str, condition: Value, requirement: Value, context: &Value) -> Evaluation {
     let policy = AgentPolicy::compile(&written(severity, condition, requirement)).unwrap();
-    let context = DeclaredContext {
-        agent: "agent-1",
-        decision_type: Some(DecisionType::D3),
-        risk: Some(Risk::R3),
-        context,
-    };
+    let context =
+        DeclaredContext { agent: "agent-1", decision_type: Some(DecisionType::D3), risk: Some(Risk::R3), context };
     RuleSet::compile(vec![policy]).evaluate(&context)
 }
 
@@ -250,13 +246,19 @@ fn the_index_finds_what_a_walk_over_all_finds() {
         json!({"decision_type": "D2"}),
     ];
     let severities = ["low", "critical"];
-    let policies: Vec<_> = conditions.iter().enumerate().flat_map(|(place, condition)| {
-        severities.map(|severity| WrittenPolicy {
-            policy_id: format!("{place}-{severity}"),
-            ..written(severity, condition.clone(), json!("prohibited"))
+    let policies: Vec<_> = conditions
+        .iter()
+        .enumerate()
+        .flat_map(|(place, condition)| {
+            severities.map(|severity| WrittenPolicy {
+                policy_id: format!("{place}-{severity}"),
+                ..written(severity, condition.clone(), json!("prohibited"))
+            })
         })
-    }).collect();
-    for arguments in [json!({}), json!({"amount": 5}), json!({"action_type": "mail"}), json!({"action_type": ["payment"]})] {
+        .collect();
+    for arguments in
+        [json!({}), json!({"amount": 5}), json!({"action_type": "mail"}), json!({"action_type": ["payment"]})]
+    {
         let exchange = call(Handling::default(), json!({"name": "crm/pay", "arguments": arguments}));
         let rule = |opinion: &Opinion| match &opinion.verdict {
             Verdict::Deny(objection) => objection.rule.to_string(),
@@ -279,8 +281,7 @@ fn only_what_is_obeyed_changes_the_enforced_digest() {
     };
     let one = written("high", json!({"a": 1}), json!("log"));
     let two = WrittenPolicy { policy_id: "POL-2".into(), mode: None, ..one.clone() };
-    let (alone, both, turned) =
-        (compile(&[one.clone()]), compile(&[one.clone(), two.clone()]), compile(&[two, one]));
+    let (alone, both, turned) = (compile(&[one.clone()]), compile(&[one.clone(), two.clone()]), compile(&[two, one]));
     assert_eq!(alone.enforced_digest(), both.enforced_digest());
     assert_ne!(alone.digest(), both.digest());
     assert_eq!(both.digest(), turned.digest());

@@ -72,7 +72,8 @@ pub async fn restore(args: RestoreArgs) -> Result<(), Failure> {
     let store = args.common.store().await?;
     let target = target(&store, args.kind, args.subject, args.tenant.as_deref()).await?;
     let lifted = desk::without_rules(&store, &config).restore_target(&operator(), target).await;
-    let lifted = lifted.map_err(|error| Failure::of(&error).with_hint("`portreeve kill --list` shows what is stopped"))?;
+    let lifted =
+        lifted.map_err(|error| Failure::of(&error).with_hint("`portreeve kill --list` shows what is stopped"))?;
     let told = format!("{} {} goes on", lifted.kind, plain(&shown(&store, &lifted).await));
     args.common.output().answer(&json!({ "restored": lifted }), || told)?;
     store.close().await;
@@ -104,12 +105,7 @@ async fn list(common: &Common, store: &Store, tenant: Option<&str>) -> Result<()
     common.output().table(&suspensions, &head, rows, "Nothing is stopped.")
 }
 
-async fn target(
-    store: &Store,
-    kind: SuspensionKind,
-    subject: String,
-    tenant: Option<&str>,
-) -> Result<Target, Failure> {
+async fn target(store: &Store, kind: SuspensionKind, subject: String, tenant: Option<&str>) -> Result<Target, Failure> {
     let tenant = match tenant {
         Some(_) if kind == SuspensionKind::Tenant => {
             return Err(Failure::new("--tenant: a tenant is stopped whole; name it as SUBJECT alone"));

@@ -8,9 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use gateway_core::BoxError;
-use gateway_core::ports::{
-    AccessRow, AgentPolicyRow, LiveRows, LiveStore, ManifestRow, PinRow, StoreError,
-};
+use gateway_core::ports::{AccessRow, AgentPolicyRow, LiveRows, LiveStore, ManifestRow, PinRow, StoreError};
 use serde_json::Value;
 use sqlx::Row;
 use sqlx::postgres::{PgConnection, PgListener, PgPool, PgPoolOptions, PgRow};
@@ -68,9 +66,7 @@ impl LiveStore for PostgresLive {
     }
 
     async fn wait_changed(&self, at_most: Duration) {
-        self.listening.get_or_init(|| {
-            tokio::spawn(listen(self.pool.clone(), Arc::clone(&self.heard))).abort_handle()
-        });
+        self.listening.get_or_init(|| tokio::spawn(listen(self.pool.clone(), Arc::clone(&self.heard))).abort_handle());
         let _ = tokio::time::timeout(at_most, self.heard.notified()).await;
     }
 }
@@ -107,9 +103,10 @@ async fn read(connection: &mut PgConnection) -> Result<LiveRows, BoxError> {
     let revision = sqlx::query_scalar("SELECT revision FROM live_revisions WHERE name = 'live'")
         .fetch_one(&mut *connection)
         .await?;
-    let tenants = sqlx::query(concat!("SELECT id, name, ", time!("created_at"), " AS created_at FROM tenants ORDER BY id"))
-        .fetch_all(&mut *connection)
-        .await?;
+    let tenants =
+        sqlx::query(concat!("SELECT id, name, ", time!("created_at"), " AS created_at FROM tenants ORDER BY id"))
+            .fetch_all(&mut *connection)
+            .await?;
     let agent_policies = sqlx::query(concat!(
         "SELECT p.id, p.organization_id, p.policy_id, p.name, p.category, p.severity, p.rule, p.regulatory_mapping, m.mode, ",
         time!("p.created_at"),
@@ -143,7 +140,10 @@ async fn read(connection: &mut PgConnection) -> Result<LiveRows, BoxError> {
         revision,
         tenants: tenants.iter().map(tenant).collect::<Result<_, _>>()?,
         agent_policies: agent_policies.iter().filter_map(|row| left_out("agent_policies", agent_policy(row))).collect(),
-        access_policies: access_policies.iter().filter_map(|row| left_out("access_policies", access_row(row))).collect(),
+        access_policies: access_policies
+            .iter()
+            .filter_map(|row| left_out("access_policies", access_row(row)))
+            .collect(),
         manifests: manifests.iter().filter_map(|row| left_out("tool_manifests", manifest(row))).collect(),
         pins: pins.iter().filter_map(|row| left_out("tool_pins", pin(row))).collect(),
         suspensions: suspensions.iter().filter_map(|row| left_out("suspensions", suspension(row))).collect(),
@@ -159,7 +159,12 @@ fn agent_policy(row: &PgRow) -> Result<AgentPolicyRow, BoxError> {
         category: row.try_get("category")?,
         severity: row.try_get("severity")?,
         rule: row.try_get::<Json<Value>, _>("rule")?.0,
-        regulatory_mapping: row.try_get::<Option<Vec<Option<String>>>, _>("regulatory_mapping")?.unwrap_or_default().into_iter().flatten().collect(),
+        regulatory_mapping: row
+            .try_get::<Option<Vec<Option<String>>>, _>("regulatory_mapping")?
+            .unwrap_or_default()
+            .into_iter()
+            .flatten()
+            .collect(),
         mode: row.try_get("mode")?,
         created_at: row.try_get("created_at")?,
     };

@@ -74,7 +74,10 @@ async fn read(connection: &mut SqliteConnection) -> Result<LiveRows, BoxError> {
         revision,
         tenants: tenants.iter().map(tenant).collect::<Result<_, _>>()?,
         agent_policies: agent_policies.iter().filter_map(|row| left_out("agent_policies", agent_policy(row))).collect(),
-        access_policies: access_policies.iter().filter_map(|row| left_out("access_policies", access_row(row))).collect(),
+        access_policies: access_policies
+            .iter()
+            .filter_map(|row| left_out("access_policies", access_row(row)))
+            .collect(),
         manifests: manifests.iter().filter_map(|row| left_out("tool_manifests", manifest(row))).collect(),
         pins: pins.iter().filter_map(|row| left_out("tool_pins", pin(row))).collect(),
         suspensions: suspensions.iter().filter_map(|row| left_out("suspensions", suspension(row))).collect(),

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use gateway_core::TenantId;
 use gateway_core::live::SuspensionKind;
 use gateway_core::ports::{NewSuspension, PinState, StoreError};
 use gateway_core::verdict::PolicyMode;
-use gateway_core::TenantId;
 use uuid::Uuid;
 
 use crate::people::{agent, traces};
@@ -22,16 +22,36 @@ pub async fn the_revision_moves_with_what_nodes_keep(stage: &Stage) {
     let live = stage.store.live();
     let mut before = live.revision().await.unwrap();
     for (sql, moves) in [
-        (format!("INSERT INTO agent_policies (id, organization_id, policy_id, name, rule) VALUES ('{policy}', '{tenant}', 'P', 'n', '{{}}')"), true),
+        (
+            format!(
+                "INSERT INTO agent_policies (id, organization_id, policy_id, name, rule) VALUES ('{policy}', '{tenant}', 'P', 'n', '{{}}')"
+            ),
+            true,
+        ),
         ("UPDATE agent_policies SET name = 'm'".into(), true),
         ("DELETE FROM agent_policies".into(), true),
-        (format!("INSERT INTO access_policies (tenant_id, name, rule_type, rule_definition) VALUES ('{tenant}', 'n', 'RBAC', '{{}}')"), true),
+        (
+            format!(
+                "INSERT INTO access_policies (tenant_id, name, rule_type, rule_definition) VALUES ('{tenant}', 'n', 'RBAC', '{{}}')"
+            ),
+            true,
+        ),
         ("UPDATE access_policies SET name = 'm'".into(), true),
         ("DELETE FROM access_policies".into(), true),
-        (format!("INSERT INTO policy_modes (kind, policy, mode, changed_by) VALUES ('agent', '{policy}', 'enforce', 'o')"), true),
+        (
+            format!(
+                "INSERT INTO policy_modes (kind, policy, mode, changed_by) VALUES ('agent', '{policy}', 'enforce', 'o')"
+            ),
+            true,
+        ),
         ("UPDATE policy_modes SET mode = 'shadow'".into(), true),
         ("DELETE FROM policy_modes".into(), true),
-        (format!("INSERT INTO tool_manifests (tenant_id, tool, manifest, written_by) VALUES ('{tenant}', 'crm/x', '{{}}', 'o')"), true),
+        (
+            format!(
+                "INSERT INTO tool_manifests (tenant_id, tool, manifest, written_by) VALUES ('{tenant}', 'crm/x', '{{}}', 'o')"
+            ),
+            true,
+        ),
         ("DELETE FROM tool_manifests".into(), true),
         ("INSERT INTO tool_pins (tool, hash, state, definition) VALUES ('crm/x', 'h', 'accepted', '{}')".into(), true),
         ("UPDATE tool_pins SET state = 'quarantined'".into(), true),
@@ -87,9 +107,14 @@ pub async fn live_rows_are_read_whole(stage: &Stage) {
     assert_eq!(policies, [("POL-1", Some(tenant), PolicyMode::Enforce), ("POL-2", None, PolicyMode::Shadow)]);
     let own = rows.agent_policies.iter().find(|row| row.id == agent_policy).unwrap();
     assert_eq!((own.severity.as_deref(), &own.rule), (Some("high"), &serde_json::json!({"condition": {"a": 1}})));
-    let access: Vec<_> = rows.access_policies.iter().map(|row| (row.name.as_str(), row.rule_type.as_str(), row.mode)).collect();
+    let access: Vec<_> =
+        rows.access_policies.iter().map(|row| (row.name.as_str(), row.rule_type.as_str(), row.mode)).collect();
     assert_eq!(access, [("viewers", "RBAC", Some(PolicyMode::Advisory)), ("writers", "ABAC", None)]);
-    assert_eq!(rows.manifests.iter().map(|row| row.tool.as_str()).collect::<Vec<_>>(), ["crm/x"], "the other is left out");
+    assert_eq!(
+        rows.manifests.iter().map(|row| row.tool.as_str()).collect::<Vec<_>>(),
+        ["crm/x"],
+        "the other is left out"
+    );
     let [pin] = rows.pins.as_slice() else { panic!("{:?}", rows.pins) };
     assert_eq!((pin.state, pin.findings.len()), (PinState::Quarantined, 1));
     let [stopped] = rows.suspensions.as_slice() else { panic!("{:?}", rows.suspensions) };

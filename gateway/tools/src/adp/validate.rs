@@ -176,9 +176,10 @@ fn spec() -> ToolSpec {
     ToolSpec {
         name: "adp_validate".into(),
         title: "Check the form of a trace".into(),
-        description: "Says whether a trace event has the required fields, known values, well-formed hashes and times, and a \
+        description:
+            "Says whether a trace event has the required fields, known values, well-formed hashes and times, and a \
                       classification code that agrees with its parts. Changes nothing; does not recompute hashes."
-            .into(),
+                .into(),
         input_schema: json!({
             "type": "object",
             "properties": {
@@ -257,7 +258,7 @@ mod tests {
     #[tokio::test]
     async fn every_fault_is_named() {
         for (field, value, expected) in [
-            ("event_type", json!("note"), "Invalid event_type: note is not one of decision, approval, escalation"),
+            ("event_type", json!("note"), "Invalid event_type: `note` is not one of decision, approval, escalation"),
             ("event_type", json!(7), "Invalid event_type: expected a string"),
             ("event_type", Value::Null, "Missing required field: event_type"),
             ("trace_id", json!(""), "Invalid trace_id: must not be empty"),
@@ -275,9 +276,13 @@ mod tests {
                 json!(format!("sha256:{}", "g".repeat(64))),
                 "Invalid previous_hash: expected `sha256:` and 64 hexadecimal digits",
             ),
-            ("risk_level", json!("R5"), "Invalid risk_level: R5 is not one of R1, R2, R3, R4"),
-            ("decision_type", json!("D9"), "Invalid decision_type: D9 is not one of D1, D2, D3, D4"),
-            ("reversibility", json!("never"), "Invalid reversibility: never is not one of total, partial, irreversible"),
+            ("risk_level", json!("R5"), "Invalid risk_level: `R5` is not one of R1, R2, R3, R4"),
+            ("decision_type", json!("D9"), "Invalid decision_type: `D9` is not one of D1, D2, D3, D4"),
+            (
+                "reversibility",
+                json!("never"),
+                "Invalid reversibility: `never` is not one of total, partial, irreversible",
+            ),
             (
                 "classification_code",
                 json!("D3-R2-partial"),
