@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use gateway_core::desk::Desk;
 use gateway_core::live::Live;
+use gateway_core::matrix::Matrix;
 use gateway_core::{Chain, Policies};
 use gateway_store::Store;
 
@@ -34,7 +35,7 @@ pub fn desk(store: &Store, config: &Config, judge: Judge) -> Desk {
 
 /// For what judges nothing: its chain grants nothing, whoever asks it.
 pub fn without_rules(store: &Store, config: &Config) -> Desk {
-    let chain = Arc::new(Chain::new(Vec::new(), Arc::new(Policies::default())));
+    let chain = Arc::new(Chain::new(Vec::new(), Arc::new(Policies::new([], Matrix::standard()))));
     let live = Arc::new(Live::empty());
     desk(store, config, Arc::new(move || (Arc::clone(&chain), Arc::clone(&live))))
 }

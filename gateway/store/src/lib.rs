@@ -11,6 +11,7 @@ mod directory;
 mod failure;
 mod live;
 mod migrations;
+mod not_yet;
 mod once;
 mod postgres;
 mod records;

@@ -3,6 +3,7 @@
 mod append;
 mod ledger;
 mod live;
+mod policies;
 mod rows;
 mod scoped;
 mod standing;
@@ -18,6 +19,7 @@ use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 
 pub(crate) use ledger::PostgresLedger;
 pub(crate) use live::PostgresLive;
+pub(crate) use policies::PostgresPolicies;
 pub(crate) use standing::PostgresStanding;
 pub(crate) use tenants::PostgresTenants;
 pub(crate) use tools::PostgresTools;

@@ -3,6 +3,7 @@
 mod append;
 mod ledger;
 mod live;
+mod policies;
 mod rows;
 mod scribe;
 mod standing;
@@ -21,6 +22,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePo
 
 pub(crate) use ledger::SqliteLedger;
 pub(crate) use live::SqliteLive;
+pub(crate) use policies::SqlitePolicies;
 pub(crate) use standing::SqliteStanding;
 pub(crate) use tenants::SqliteTenants;
 pub(crate) use tools::SqliteTools;

@@ -57,7 +57,7 @@ fn exchange(level: Option<RiskLevel>, observed: bool) -> Exchange {
     let params = json!({ "name": "tool" }).as_object().cloned();
     let ask = Ask::Message(Message::request(1, "tools/call", params));
     let subject = Subject::Tool(ToolSubject::new(name, classified, observed));
-    Exchange::new(TraceId::from_uuid(Uuid::nil()), Arc::new(Principal::anonymous()), Route::All, ask, subject)
+    Exchange::new(TraceId::from_uuid(uuid::Uuid::nil()), Arc::new(Principal::anonymous()), Route::All, ask, subject)
 }
 
 fn judge(name: &'static str, verdict: fn(&Exchange) -> Verdict) -> Plugin {

@@ -1,4 +1,4 @@
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, clippy::needless_pass_by_value)]
 use std::sync::Arc;
 
 use gateway_protocol::Message;
@@ -159,8 +159,7 @@ fn call(handling: Handling, params: Value) -> Exchange {
     };
     let tool = ClassifiedTool::new(manifest, None::<Classification>).handled(handling);
     let subject = Subject::Tool(ToolSubject::new("crm/pay".parse().unwrap(), Some(Arc::new(tool)), false));
-    let text = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
-    let ask = Ask::Message(Message::parse(text.as_bytes()).unwrap());
+    let ask = Ask::Message(Message::request(1, "tools/call", params.as_object().cloned()));
     let principal = Principal { roles: vec!["clerk".into()], ..Principal::anonymous() };
     let mut exchange = Exchange::new(TraceId::from_stored("trc_1"), Arc::new(principal), Route::All, ask, subject);
     // A Monday, 22:30 UTC.

@@ -44,6 +44,7 @@ pub(super) fn agent_row(row: &SqliteRow) -> Result<AgentRow, BoxError> {
         max_risk: row.try_get("max_risk")?,
         owner_name: row.try_get("owner_name")?,
         owner_email: row.try_get("owner_email")?,
+        metadata: row.try_get::<Option<String>, _>("metadata")?.map(|text| serde_json::from_str(&text)).transpose()?,
         status: row.try_get("status")?,
         metadata: metadata.map(|text| serde_json::from_str(&text)).transpose()?,
         created_at: row.try_get("created_at")?,
@@ -58,7 +59,10 @@ pub(super) fn agent_owner(row: &SqliteRow) -> Result<KeyOwner, BoxError> {
 pub(super) fn tenant_owner(row: &SqliteRow) -> Result<KeyOwner, BoxError> {
     let tenant = optional_uuid(row, "tenant_id")?;
     let active = row.try_get::<Option<bool>, _>("is_active")?.unwrap_or(false);
-    tenant_key(uuid(row, "id")?, row.try_get("key_hash")?, tenant, strings(row, "scopes")?, active)
+    let mut owner = tenant_key(uuid(row, "id")?, row.try_get("key_hash")?, tenant, strings(row, "scopes")?, active)?;
+    // The name that people gave the key is what they are known by when they decide something with it.
+    owner.principal.owner = row.try_get("name")?;
+    Ok(owner)
 }
 
 pub(super) fn key(row: &SqliteRow) -> Result<StoredKey, BoxError> {
