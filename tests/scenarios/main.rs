@@ -8,6 +8,7 @@
 )]
 
 mod adp;
+mod adp_resources;
 mod aggregate;
 mod architecture;
 mod bridge_legs;
@@ -35,6 +36,7 @@ mod rounds;
 mod stdio_command;
 mod streams;
 mod tasks;
+mod tenants;
 mod tls;
 mod transports;
 mod two_nodes;

@@ -109,6 +109,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         tenants: store.tenants(),
         audit: Arc::clone(&writer) as _,
         ledger: store.ledger(),
+        policies: store.policies(),
         clock: Arc::clone(&clock) as _,
         random: Arc::new(random_bytes),
         matrix: {

@@ -5,8 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use gateway_core::approvals::{ApprovalQuery, ApprovalRecord, DecideError, Decided, Decider, NewApproval, Swept};
 use gateway_core::ports::{
-    Approvals, CallCursor, History, PinNews,
-    PinRow, PinStore, Proof, Proofs, RecordedCall, StoreError, TierCount,
+    Approvals, CallCursor, History, PinNews, PinRow, PinStore, Proof, Proofs, RecordedCall, StoreError, TierCount,
 };
 use gateway_core::{AgentId, TenantId, ToolName, Trace, TraceId};
 use jiff::Timestamp;

@@ -12,8 +12,12 @@ use sqlx::postgres::PgPool;
 
 use crate::not_yet::NotYet;
 use crate::once::{PostgresOnce, SqliteOnce};
-use crate::postgres::{self, PostgresLedger, PostgresLive, PostgresPolicies, PostgresStanding, PostgresTenants, PostgresTools};
-use crate::sqlite::{SqliteLedger, SqliteLive, SqlitePolicies, SqlitePools, SqliteStanding, SqliteTenants, SqliteTools};
+use crate::postgres::{
+    self, PostgresLedger, PostgresLive, PostgresPolicies, PostgresStanding, PostgresTenants, PostgresTools,
+};
+use crate::sqlite::{
+    SqliteLedger, SqliteLive, SqlitePolicies, SqlitePools, SqliteStanding, SqliteTenants, SqliteTools,
+};
 
 /// One open database. Open it on the runtime that outlives everything that uses it.
 pub struct Store {

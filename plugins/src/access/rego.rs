@@ -87,7 +87,9 @@ impl Module {
                         let named = words.next().ok_or("mode: names none of shadow, advisory, enforce")?;
                         mode = named.parse().map_err(|error| format!("mode: {error}"))?;
                     }
-                    pattern if reading_tools => tools.push(Pattern::read(pattern).map_err(|why| format!("tools: {why}"))?),
+                    pattern if reading_tools => {
+                        tools.push(Pattern::read(pattern).map_err(|why| format!("tools: {why}"))?)
+                    }
                     _ => {}
                 }
                 word = words.next();
@@ -224,7 +226,8 @@ fn reasons(value: Value) -> Result<Vec<String>, String> {
 }
 
 fn patterns(written: &serde_json::Value) -> Result<Vec<Pattern>, String> {
-    let list = written.as_array().filter(|list| !list.is_empty()).ok_or("tools: must be a list of at least one tool")?;
+    let list =
+        written.as_array().filter(|list| !list.is_empty()).ok_or("tools: must be a list of at least one tool")?;
     let one = |value: &serde_json::Value| match value.as_str() {
         Some(text) => Pattern::read(text).map_err(|error| format!("tools: {error}")),
         None => Err("tools: must be a list of texts".to_owned()),

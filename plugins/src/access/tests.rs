@@ -1,10 +1,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::needless_pass_by_value)]
 use gateway_core::exchange::ToolSubject;
-use gateway_core::policies::ClassifiedTool;
-use gateway_core::rules::RuleSet;
 use gateway_core::live::TenantRules;
+use gateway_core::policies::ClassifiedTool;
 use gateway_core::policies::ToolMap;
-use gateway_core::{AgentMode, Ask, Principal, PrincipalKind, RiskLevel, Route, Subject, TenantId, ToolManifest, TraceId};
+use gateway_core::rules::RuleSet;
+use gateway_core::{
+    AgentMode, Ask, Principal, PrincipalKind, RiskLevel, Route, Subject, TenantId, ToolManifest, TraceId,
+};
 use gateway_protocol::Message;
 use serde_json::json;
 use uuid::Uuid;
@@ -109,7 +111,9 @@ fn an_attribute_rule_asks_for_role_and_tenant() {
             deny contains "nobody outside acme deletes contacts" if input.tenant.name != "acme"
         "#}),
     );
-    for (tenant, role, passes) in [("acme", "senior_admin", true), ("acme", "admin", false), ("zeta", "senior_admin", false)] {
+    for (tenant, role, passes) in
+        [("acme", "senior_admin", true), ("acme", "admin", false), ("zeta", "senior_admin", false)]
+    {
         let refused = refusal(&call(tenant, &[role], std::slice::from_ref(&rule), json!({})));
         assert_eq!(refused.is_none(), passes, "{tenant} {role}: {refused:?}");
     }
@@ -124,7 +128,10 @@ fn a_rule_that_fails_denies() {
         ("package a\ndeny contains 7 if true", "a reason is not a text"),
         ("package a\ndeny contains \"x\" if to_number(input.arguments.text) > 3", "the policy failed"),
         ("package a\ndeny contains \"x\" if no_such(input.arguments.text)", ""),
-        ("package a\ndeny contains \"x\" if {\n  some i in numbers.range(1, 3000)\n  some j in numbers.range(1, 3000)\n  input.arguments.text == i + j\n}", "longer than"),
+        (
+            "package a\ndeny contains \"x\" if {\n  some i in numbers.range(1, 3000)\n  some j in numbers.range(1, 3000)\n  input.arguments.text == i + j\n}",
+            "longer than",
+        ),
         ("package a\nthis is not rego", "cannot be followed"),
         ("package a\nhelps if true", "neither `deny` nor"),
         ("package a\ndeny contains \"x\" if time.now_ns() > 3", "time.now_ns"),
@@ -133,11 +140,15 @@ fn a_rule_that_fails_denies() {
         let why = judged(text, json!({"text": "many"}));
         assert!(why.as_ref().is_some_and(|why| why.contains(says)), "{text}: {why:?}");
     }
-    for definition in [json!({"cel": "true"}), json!({}), json!(7), json!({"rego": "package a\nallow := true", "x": 1})] {
+    for definition in [json!({"cel": "true"}), json!({}), json!(7), json!({"rego": "package a\nallow := true", "x": 1})]
+    {
         assert!(refusal(&call("acme", &[], &[row("ABAC", definition.clone())], json!({}))).is_some(), "{definition}");
     }
     for definition in [json!({"role": "a"}), json!({"role": "a", "permissions": ["search"]}), json!({"roles": {}})] {
-        assert!(refusal(&call("acme", &["a"], &[row("RBAC", definition.clone())], json!({}))).is_some(), "{definition}");
+        assert!(
+            refusal(&call("acme", &["a"], &[row("RBAC", definition.clone())], json!({}))).is_some(),
+            "{definition}"
+        );
     }
     let unknown = row("ACL", json!({"role": "a", "permissions": ["*"]}));
     assert!(refusal(&call("acme", &[], &[unknown], json!({}))).is_some_and(|why| why.contains("RBAC, ABAC")));
@@ -145,7 +156,8 @@ fn a_rule_that_fails_denies() {
 
 #[test]
 fn a_failing_rule_does_not_repeat_what_it_was_shown() {
-    let why = judged("package a\ndeny contains \"x\" if to_number(input.arguments.text) > 3", json!({"text": "s3cret"}));
+    let why =
+        judged("package a\ndeny contains \"x\" if to_number(input.arguments.text) > 3", json!({"text": "s3cret"}));
     assert!(why.as_ref().is_some_and(|why| !why.contains("s3cret")), "{why:?}");
 }
 
@@ -176,7 +188,9 @@ fn reasons_come_in_every_shape_rego_has() {
 
 #[test]
 fn a_mode_decides_what_a_rule_is_worth_and_broken_ones_keep_theirs() {
-    for (mode, expected) in [("shadow", PolicyMode::Shadow), ("advisory", PolicyMode::Advisory), ("enforce", PolicyMode::Enforce)] {
+    for (mode, expected) in
+        [("shadow", PolicyMode::Shadow), ("advisory", PolicyMode::Advisory), ("enforce", PolicyMode::Enforce)]
+    {
         for text in ["package a\ndeny := true", "package a\nnot rego"] {
             let said = heard(&call("acme", &[], &[row("ABAC", json!({"rego": text, "mode": mode}))], json!({})));
             assert!(matches!(said.as_slice(), [Opinion { mode, .. }] if *mode == expected), "{mode} {text}: {said:?}");
