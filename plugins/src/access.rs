@@ -14,10 +14,11 @@ use std::sync::Arc;
 use gateway_core::access::AccessRules;
 use gateway_core::digest;
 use gateway_core::live::{Broken, TenantFacts};
-use gateway_core::ports::{AccessRow, RuleType};
+use gateway_core::ports::{AccessRow, NewAccessPolicy, RuleType};
 use gateway_core::verdict::{Objection, Opinion, PolicyMode, Remedy};
 use gateway_core::{Exchange, Judge, Verdict};
 use serde_json::Value;
+use uuid::Uuid;
 
 use rbac::Roles;
 use rego::Module;
@@ -168,6 +169,19 @@ impl AccessRules for Compiled {
             self.roles.are_enforced() || self.modules.iter().any(applies)
         };
         exchange.tool().is_some_and(|tool| decides(&tool.name))
+    }
+
+    fn check(&self, policy: &NewAccessPolicy) -> Result<(), String> {
+        let row = AccessRow {
+            id: Uuid::nil(),
+            tenant: None,
+            name: policy.name.clone(),
+            rule_type: policy.rule_type.as_str().into(),
+            rule_definition: policy.rule_definition.clone(),
+            is_active: true,
+            mode: None,
+        };
+        compile(&[row], &[], None).1.pop().map_or(Ok(()), |broken| Err(broken.why))
     }
 
     fn digest(&self) -> &str {

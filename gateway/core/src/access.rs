@@ -6,6 +6,7 @@ pub use input::{facts, input};
 
 use crate::exchange::Exchange;
 use crate::live::TenantFacts;
+use crate::ports::NewAccessPolicy;
 use crate::verdict::Opinion;
 
 /// Compiled access rules: of the policy files, or of one tenant's rows.
@@ -15,6 +16,8 @@ pub trait AccessRules: Send + Sync {
     /// Whether a rule here that is obeyed settles who may use this tool. Where none does, a caller with roles has no
     /// permission: a role without one is not a role with all.
     fn decides(&self, exchange: &Exchange) -> bool;
+    /// Whether such a rule could be followed, before it is written down.
+    fn check(&self, policy: &NewAccessPolicy) -> Result<(), String>;
     /// Names all of them, whatever their mode.
     fn digest(&self) -> &str;
     /// Names those that are obeyed.
@@ -35,6 +38,10 @@ impl AccessRules for NoAccessRules {
 
     fn decides(&self, _: &Exchange) -> bool {
         false
+    }
+
+    fn check(&self, _: &NewAccessPolicy) -> Result<(), String> {
+        Err("nobody here reads access rules".into())
     }
 
     fn digest(&self) -> &str {

@@ -12,6 +12,7 @@ mod kill;
 mod logging;
 mod manifest;
 mod output;
+mod policy;
 mod stdio;
 mod suggest;
 mod tenant;
@@ -57,6 +58,9 @@ enum Verb {
     /// What tools may do: which were seen, and which are classified
     #[command(subcommand)]
     Manifest(manifest::ManifestVerb),
+    /// Policies: what agents must keep to, and who may use what
+    #[command(subcommand)]
+    Policy(policy::PolicyVerb),
     /// The chain of what was decided
     #[command(subcommand)]
     Audit(audit::AuditVerb),
@@ -159,6 +163,7 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::Agent(verb) => wait_for(agent::run(verb)),
         Verb::Key(verb) => wait_for(key::run(verb)),
         Verb::Manifest(verb) => wait_for(manifest::run(verb)),
+        Verb::Policy(verb) => wait_for(policy::run(verb)),
         Verb::Audit(verb) => wait_for(audit::run(verb)),
         Verb::Kill(args) => wait_for(kill::kill(args)),
         Verb::Restore(args) => wait_for(kill::restore(args)),
@@ -205,6 +210,7 @@ mod tests {
             ("agent add a\tb --tenant t --autonomy A1", ["AGENT_ID", "without spaces"]),
             ("agent add a --autonomy A1", ["--tenant", "required"]),
             ("manifest suggest a/b", ["NAMESPACE", "letters, digits"]),
+            ("policy mode p loud --tenant t", ["MODE", "shadow, advisory, enforce"]),
             ("kill planet x", ["KIND", "agent, tool, upstream, tenant"]),
             ("kill agent", ["SUBJECT", "required"]),
             ("demo --mcp here", ["--mcp", "invalid"]),
@@ -234,6 +240,14 @@ mod tests {
             "audit verify --agent a --tenant t --json",
             "manifest list --tenant t --json",
             "manifest suggest notes --config f",
+            "policy list --tenant t --json",
+            "policy add f.yaml --tenant t --json",
+            "policy mode POL-1 enforce --tenant t --yes --json",
+            "policy remove POL-1 --tenant t",
+            "policy check policies --json",
+            "agent role a --tenant t viewer clerk",
+            "agent role a --tenant t --none",
+            "agent add a --tenant t --autonomy A3 --role viewer --role clerk",
             "kill agent a --tenant t --reason r --json",
             "kill --list --json --config f",
             "restore tool crm/write --json",

@@ -89,6 +89,7 @@ pub struct Node {
 
 pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeError> {
     let policies = load_policies(config.policies.as_deref()).map_err(ComposeError::Problems)?;
+    let candidate = load_candidate(config).map_err(ComposeError::Problems)?;
     if config.shared_state.is_some() {
         tracing::warn!("shared_state is not used yet: rate limits count on each node by itself");
     }
@@ -142,6 +143,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         home: home.clone(),
     };
     let gateway = Arc::new(Gateway::new(chain(policies), Arc::clone(&engine) as _, ports, settings(config)));
+    gateway.replace_candidate(candidate.map(chain));
     Ok(Node {
         gateway,
         store,
@@ -168,6 +170,11 @@ pub fn random_bytes() -> [u8; 32] {
 fn chain(loaded: LoadedPolicies) -> Chain {
     let plugins = gateway_plugins::all(&loaded.policies, |name| loaded.mode(name));
     Chain::new(plugins, Arc::new(loaded.policies))
+}
+
+/// Policies on trial, where there are any.
+fn load_candidate(config: &Config) -> Result<Option<LoadedPolicies>, Vec<Problem>> {
+    config.candidate.as_deref().map(|dir| load_policies(Some(dir))).transpose()
 }
 
 fn settings(config: &Config) -> Settings {
@@ -219,6 +226,10 @@ impl Node {
         let Some(policies) = watch::reload("policies", || load_policies(config.policies.as_deref())) else {
             return;
         };
+        let on_trial = || watch::reload("candidate", || load_candidate(&config));
+        let Some(candidate) = (if config.candidate.is_some() { on_trial() } else { Some(None) }) else {
+            return;
+        };
         let fresh = (config.listen.mcp, config.listen.console)
             != (started_with.listen.mcp, started_with.listen.console)
             || config.cluster != started_with.cluster
@@ -237,10 +248,8 @@ impl Node {
         let compiler = compiler(&policies.policies);
         self.gateway.replace_chain(chain(policies));
         // Tenants' manifests are held against the files', so they are read again beside the new ones.
-        if let Err(error) = self.live.recompile(compiler).await {
-            let error = &error as &dyn std::error::Error;
-            tracing::error!(error, "tenants' rows could not be read again beside the changed files");
-        }
+        self.live.recompile(compiler).await;
+        self.gateway.replace_candidate(candidate.map(chain));
         tracing::info!(policies = digest, "configuration and policies loaded");
     }
 

@@ -6,6 +6,7 @@
 pub mod compile;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -45,6 +46,8 @@ pub struct LiveRules {
     compiler: Mutex<Compiler>,
     /// Held while a set is made: two at once could swap in the older one last.
     compiled: tokio::sync::Mutex<HashMap<TenantId, Compiled>>,
+    /// Something other than the rows changed and has not been taken in yet.
+    again: AtomicBool,
     away_since: Mutex<Option<Instant>>,
 }
 
@@ -68,6 +71,7 @@ impl LiveRules {
             handle: Arc::default(),
             compiler: Mutex::new(compiler),
             compiled: tokio::sync::Mutex::default(),
+            again: AtomicBool::new(false),
             away_since: Mutex::default(),
         };
         made.read().await?;
@@ -103,17 +107,21 @@ impl LiveRules {
 
     async fn look(&self) -> Result<(), StoreError> {
         // A database that was restored from a copy may be behind: any other number is news.
-        if self.rows.revision().await? != self.handle.load().revision {
+        if self.again.load(Ordering::Acquire) || self.rows.revision().await? != self.handle.load().revision {
             self.read().await?;
         }
         Ok(())
     }
 
-    /// The files changed under the rows: everything is compiled anew with what they say now.
-    pub async fn recompile(&self, compiler: Compiler) -> Result<(), StoreError> {
+    /// The files changed under the rows: everything is compiled anew with what they say now, within moments.
+    pub async fn recompile(&self, compiler: Compiler) {
         *lock(&self.compiler) = compiler;
         self.compiled.lock().await.clear();
-        self.read().await
+        self.again.store(true, Ordering::Release);
+        if let Err(error) = self.look().await {
+            let error = &error as &dyn std::error::Error;
+            tracing::error!(error, "live rows cannot be compiled under the changed files until the store is back");
+        }
     }
 
     pub fn ready(&self) -> Result<(), String> {
@@ -126,6 +134,7 @@ impl LiveRules {
     async fn read(&self) -> Result<(), StoreError> {
         let mut compiled = self.compiled.lock().await;
         let rows = self.rows.rows().await?;
+        self.again.store(false, Ordering::Release);
         let (compiler, before) = (Arc::clone(&lock(&self.compiler)), std::mem::take(&mut *compiled));
         let made = tokio::task::spawn_blocking(move || make(rows, &before, &compiler)).await;
         let (live, tenants) = made.map_err(|error| StoreError::Unavailable(error.into()))?;
@@ -194,7 +203,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
 
     use gateway_core::verdict::PolicyMode;
     use uuid::Uuid;

@@ -12,6 +12,7 @@ mod ledger;
 mod live;
 mod once;
 mod people;
+mod policies;
 mod schema;
 mod spool;
 mod stage;
@@ -81,6 +82,8 @@ contract! {
         the_same_thing_is_stopped_once,;
     once:
         a_token_is_spent_once_of_fifty_tries, what_has_expired_is_forgotten,;
+    policies:
+        agent_policies_are_a_tenants_own, access_policies_start_in_shadow, a_tenants_manifests_are_its_own,;
     tampering:
         changing_a_nested_value_shows, changing_any_column_shows, deleting_the_third_of_five_shows_at_the_fourth,
         reordering_shows, a_cut_tail_and_a_false_head_show, an_empty_chain_is_whole_and_limits_are_kept,;
