@@ -7,7 +7,9 @@
     reason = "a story that cannot go on should stop where it is"
 )]
 
+mod access;
 mod adp;
+mod adp_resources;
 mod aggregate;
 mod any_node;
 mod architecture;
@@ -24,12 +26,14 @@ mod doors;
 mod edge;
 mod first_sdk;
 mod identity;
+mod kill;
 mod ledger_away;
 mod legacy_over_modern;
 mod lifecycle;
 mod lists;
 mod misbehaving;
 mod modern_over_legacy;
+mod policies;
 mod protocol;
 mod real_clients;
 mod real_eras;
@@ -41,6 +45,7 @@ mod rounds;
 mod stdio_command;
 mod streams;
 mod tasks;
+mod tenants;
 mod tls;
 mod transports;
 mod two_nodes;

@@ -16,6 +16,7 @@ pub struct WorldBuilder {
     kind: Kind,
     config: Value,
     manifests: Vec<(String, Value)>,
+    policy_files: Vec<(String, String)>,
     environment: Vec<(String, String)>,
 }
 
@@ -35,6 +36,7 @@ pub struct World {
 pub struct Node {
     pub process: Process,
     pub port: u16,
+    pub console_port: u16,
 }
 
 /// One registered agent.
@@ -54,6 +56,7 @@ impl World {
             kind,
             config: json!({ "limits": { "agent_per_minute": 0 }, "upstreams": {}, "policies": "policies" }),
             manifests: Vec::new(),
+            policy_files: Vec::new(),
             environment: Vec::new(),
         }
     }
@@ -135,7 +138,8 @@ impl World {
         command.envs(self.environment.iter().cloned());
         let mut process = Process::start(&mut command, &self.directory.path().join(format!("node-{port}.log")));
         process.wait_for_port(port);
-        Node { process, port }
+        process.wait_for_port(console);
+        Node { process, port, console_port: console }
     }
 
     pub fn stop_gateway(&mut self) {
@@ -148,6 +152,44 @@ impl World {
         let said = String::from_utf8_lossy(&output.stderr);
         let document = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("audit verify: {said}"));
         (output.status.code().unwrap_or(-1), document)
+    }
+
+    /// A request to the administration API; `key` may be empty.
+    pub async fn api(&self, method: &str, path: &str, key: &str, body: Option<Value>) -> Answer {
+        self.api_at(self.console_port, method, path, key, body).await
+    }
+
+    /// The same at another node's console.
+    pub async fn api_at(&self, port: u16, method: &str, path: &str, key: &str, body: Option<Value>) -> Answer {
+        let headers = [("content-type", "application/json"), ("x-api-key", key)];
+        let headers = if key.is_empty() { &headers[..1] } else { &headers[..] };
+        let body = body.map(|body| body.to_string()).unwrap_or_default();
+        self.client.send(method, &format!("http://127.0.0.1:{port}{path}"), headers, body).await
+    }
+
+    /// SQL as somebody else, in one session: what Postgres printed, or why it refused.
+    pub fn psql_as(&self, role: &str, sql: &str) -> Result<String, String> {
+        self.database.sql_as(role, sql)
+    }
+
+    /// Waits until the gateway has read what stands in the rows now.
+    pub async fn live(&self) {
+        self.live_at(self.console_port).await;
+    }
+
+    /// The same for another node.
+    pub async fn live_at(&self, console_port: u16) {
+        let wanted = self.database.count("SELECT revision FROM live_revisions WHERE name = 'live'");
+        let mut seen = Value::Null;
+        for _ in 0..400 {
+            let answer = self.api_at(console_port, "GET", "/api/live", &self.admin_key, None).await;
+            seen = answer.message();
+            if seen["revision"].as_i64().is_some_and(|revision| revision >= wanted) {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(25)).await;
+        }
+        panic!("revision {wanted} was not read: {seen}");
     }
 
     /// Waits until a query has this answer: what nobody waits for is written within moments.
@@ -190,6 +232,12 @@ impl WorldBuilder {
         self
     }
 
+    /// `rules/own.yaml` or `access/own.rego` of the policies' directory.
+    pub fn policy_file(mut self, inside: &str, text: &str) -> Self {
+        self.policy_files.push((inside.into(), text.into()));
+        self
+    }
+
     /// Writes configuration and policies, creates the tenant, starts the gateway.
     pub fn start(self) -> World {
         let mut world = self.prepare();
@@ -226,6 +274,11 @@ impl WorldBuilder {
         for (namespace, file) in &self.manifests {
             // JSON is YAML.
             std::fs::write(manifests.join(format!("{namespace}.yaml")), file.to_string()).expect("a manifest file");
+        }
+        for (inside, text) in &self.policy_files {
+            let path = directory.path().join("policies").join(inside);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("the policies' directory");
+            std::fs::write(path, text).expect("a policy file");
         }
         std::fs::write(directory.path().join("portreeve.yaml"), self.config.to_string()).expect("the configuration");
         World {

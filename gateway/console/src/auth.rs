@@ -1,13 +1,16 @@
-//! Who may use the API: whoever shows an administrator's key.
+//! Who may use the API: a tenant's administrators, each inside the tenant of the key that was shown.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, header};
+use gateway_core::TenantId;
+use gateway_core::desk::Who;
 use gateway_core::identity::Credential;
-use serde_json::json;
 
 use crate::Shared;
+use crate::api::ApiError;
+
+const API_KEY: &str = "x-api-key";
 
 /// Why nobody was recognised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,52 +22,57 @@ pub enum Stranger {
     Unavailable,
 }
 
-pub(crate) struct Administrator;
+/// An administrator: the key's tenant, and the name the key was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Administrator {
+    pub tenant: TenantId,
+    pub name: String,
+}
 
-impl FromRequestParts<Shared> for Administrator {
-    type Rejection = Response;
-
-    async fn from_request_parts(parts: &mut Parts, node: &Shared) -> Result<Self, Response> {
-        let needed = || {
-            let what = "an administrator's key is needed: `x-api-key: KEY` or `Authorization: Bearer KEY`";
-            ([(header::WWW_AUTHENTICATE, "Bearer realm=\"portreeve\"")], said(StatusCode::UNAUTHORIZED, what))
-        };
-        let credential = credential(&parts.headers).ok_or_else(|| needed().into_response())?;
-        let caller = node.caller(&credential).await.map_err(|stranger| match stranger {
-            Stranger::Unknown => needed().into_response(),
-            Stranger::Limited => said(StatusCode::TOO_MANY_REQUESTS, "too many requests; try again shortly"),
-            Stranger::Unavailable => {
-                said(StatusCode::SERVICE_UNAVAILABLE, "the store does not answer right now; try again shortly")
-            }
-        })?;
-        if caller.is_admin() {
-            return Ok(Self);
-        }
-        Err(said(StatusCode::FORBIDDEN, "this needs a key with the scope `admin`"))
+impl Administrator {
+    /// As the desk knows who acts.
+    pub fn who(&self) -> Who {
+        Who::Administrator { tenant: self.tenant, name: self.name.clone() }
     }
 }
 
-fn said(status: StatusCode, what: &str) -> Response {
-    (status, axum::Json(json!({ "error": what }))).into_response()
+impl FromRequestParts<Shared> for Administrator {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, console: &Shared) -> Result<Self, ApiError> {
+        let credential = credential(&parts.headers)?;
+        let principal = console.node.caller(&credential).await.map_err(|stranger| match stranger {
+            Stranger::Unknown => ApiError::Unauthenticated,
+            Stranger::Limited => ApiError::Limited,
+            Stranger::Unavailable => ApiError::Unavailable,
+        })?;
+        let needed = || ApiError::Forbidden("this needs a key with the scope `admin`".into());
+        let tenant = principal.tenant.filter(|_| principal.is_admin()).ok_or_else(needed)?;
+        let name = principal.owner.clone().unwrap_or_else(|| principal.agent.to_string());
+        Ok(Self { tenant, name })
+    }
 }
 
-/// One credential: two that differ would let somebody guess which one counts. Nobody is an administrator without one.
-fn credential(headers: &HeaderMap) -> Option<Credential> {
-    let keys = headers.get_all("x-api-key").iter().map(|value| value.to_str().ok());
+/// One credential or none: two that differ would let somebody guess which one counts. Nobody is an administrator without one.
+fn credential(headers: &HeaderMap) -> Result<Credential, ApiError> {
+    let mut found: Option<&str> = None;
+    let keys = headers.get_all(API_KEY).iter().map(|value| value.to_str().ok());
     let bearers = headers.get_all(header::AUTHORIZATION).iter().map(|value| {
         let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
     });
-    let shown: Option<Vec<&str>> = keys.chain(bearers).collect();
-    let mut shown = shown?.into_iter();
-    let first = shown.next()?;
-    shown.all(|other| other == first).then(|| Credential::Key(first.to_owned()))
+    for shown in keys.chain(bearers) {
+        match (shown, found) {
+            (Some(key), None) => found = Some(key),
+            (Some(key), Some(before)) if key == before => {}
+            _ => return Err(ApiError::Unauthenticated),
+        }
+    }
+    found.map(|key| Credential::Key(key.to_owned())).ok_or(ApiError::Unauthenticated)
 }
 
 #[cfg(test)]
 mod tests {
-    use axum::http::HeaderValue;
-
     use super::*;
 
     #[test]
@@ -72,17 +80,20 @@ mod tests {
         for (shown, expected) in [
             (&[][..], None),
             (&[("x-api-key", "k")], Some("k")),
+            (&[("authorization", "Bearer k")], Some("k")),
             (&[("authorization", "bearer  k")], Some("k")),
             (&[("x-api-key", "k"), ("authorization", "Bearer k")], Some("k")),
             (&[("x-api-key", "k"), ("authorization", "Bearer other")], None),
             (&[("x-api-key", "k"), ("x-api-key", "other")], None),
             (&[("authorization", "Basic k")], None),
+            (&[("authorization", "k")], None),
         ] {
             let mut headers = HeaderMap::new();
             for (name, value) in shown {
-                headers.append(*name, HeaderValue::from_static(value));
+                headers.append(*name, axum::http::HeaderValue::from_static(value));
             }
-            assert_eq!(credential(&headers), expected.map(|key| Credential::Key(key.into())), "{shown:?}");
+            let found = credential(&headers).ok();
+            assert_eq!(found, expected.map(|key| Credential::Key(key.into())), "{shown:?}");
         }
     }
 }

@@ -41,17 +41,13 @@ pub(crate) fn pages() -> Router<Shared> {
     Router::new().route("/upstreams", get(page))
 }
 
-async fn list(_who: Administrator, State(node): State<Shared>) -> Response {
-    let document = axum::Json(json!({ "upstreams": known(&node) }));
+async fn list(_who: Administrator, State(console): State<Shared>) -> Response {
+    let document = axum::Json(json!({ "upstreams": console.node.upstreams() }));
     ([(axum::http::header::CACHE_CONTROL, "no-store")], document).into_response()
 }
 
-async fn page(State(node): State<Shared>) -> Response {
-    html(written(&known(&node)))
-}
-
-fn known(node: &Shared) -> Vec<ShownUpstream> {
-    node.upstreams()
+async fn page(State(console): State<Shared>) -> Response {
+    html(written(&console.node.upstreams()))
 }
 
 /// Nothing on it comes from outside: namespaces are letters, digits, `-` and `_`, the rest are our own words and times.

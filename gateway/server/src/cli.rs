@@ -9,9 +9,11 @@ mod check;
 mod doctor;
 mod failure;
 mod key;
+mod kill;
 mod logging;
 mod manifest;
 mod output;
+mod policy;
 mod stdio;
 mod suggest;
 mod tenant;
@@ -59,9 +61,16 @@ enum Verb {
     /// What tools may do: which were seen, and which are classified
     #[command(subcommand)]
     Manifest(manifest::ManifestVerb),
+    /// Policies: what agents must keep to, and who may use what
+    #[command(subcommand)]
+    Policy(policy::PolicyVerb),
     /// The chain of what was decided
     #[command(subcommand)]
     Audit(audit::AuditVerb),
+    /// Stops an agent, a tool, an upstream or a tenant on every node, at once
+    Kill(kill::KillArgs),
+    /// Lets what was stopped go on
+    Restore(kill::RestoreArgs),
     /// A stdio MCP server in front of a running gateway, for clients that speak only stdio
     Stdio(stdio::StdioArgs),
 }
@@ -158,7 +167,10 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::Agent(verb) => wait_for(agent::run(verb)),
         Verb::Key(verb) => wait_for(key::run(verb)),
         Verb::Manifest(verb) => wait_for(manifest::run(verb)),
+        Verb::Policy(verb) => wait_for(policy::run(verb)),
         Verb::Audit(verb) => wait_for(audit::run(verb)),
+        Verb::Kill(args) => wait_for(kill::kill(args)),
+        Verb::Restore(args) => wait_for(kill::restore(args)),
         Verb::Stdio(args) => wait_for(stdio::run(args)),
     }
 }
@@ -202,6 +214,9 @@ mod tests {
             ("agent add a\tb --tenant t --autonomy A1", ["AGENT_ID", "without spaces"]),
             ("agent add a --autonomy A1", ["--tenant", "required"]),
             ("manifest suggest a/b", ["NAMESPACE", "letters, digits"]),
+            ("policy mode p loud --tenant t", ["MODE", "shadow, advisory, enforce"]),
+            ("kill planet x", ["KIND", "agent, tool, upstream, tenant"]),
+            ("kill agent", ["SUBJECT", "required"]),
             ("demo --mcp here", ["--mcp", "invalid"]),
             ("serv", ["serv", "serve"]),
         ] {
@@ -230,6 +245,17 @@ mod tests {
             "audit verify --agent a --tenant t --json",
             "manifest list --tenant t --json",
             "manifest suggest notes --config f",
+            "policy list --tenant t --json",
+            "policy add f.yaml --tenant t --json",
+            "policy mode POL-1 enforce --tenant t --yes --json",
+            "policy remove POL-1 --tenant t",
+            "policy check policies --json",
+            "agent role a --tenant t viewer clerk",
+            "agent role a --tenant t --none",
+            "agent add a --tenant t --autonomy A3 --role viewer --role clerk",
+            "kill agent a --tenant t --reason r --json",
+            "kill --list --json --config f",
+            "restore tool crm/write --json",
             "stdio --url http://127.0.0.1:8080/mcp --key k",
         ] {
             let parsed = Cli::try_parse_from(std::iter::once("portreeve").chain(line.split(' ')));

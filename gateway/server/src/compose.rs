@@ -8,23 +8,28 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use gateway_console::Stranger;
+use gateway_console::{Console, Stranger};
 use gateway_core::gateway::{Gateway, Ports, Settings};
 use gateway_core::home::Home;
 use gateway_core::identity::{Credential, Principal};
 use gateway_core::matrix::Matrix;
-use gateway_core::ports::{ExecutionEngine, Peers, Seal, Upstream, Usage};
+use gateway_core::ports::{ExecutionEngine, NoNotifier, Peers, Seal, Upstream, Usage};
 use gateway_core::refusal::Manner;
 use gateway_core::{Chain, Namespace};
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
 use gateway_tools::adp;
 use gateway_upstream::{Engine, Member, ServerInfo};
 use rand::RngCore;
+use tokio::task::AbortHandle;
+use uuid::Uuid;
 
 use crate::clock::SystemClock;
 use crate::config::{AuditWait, Config, OnDenied, Problem};
+use crate::desk::{self, Judge};
 use crate::edge::sse::Conversations;
 use crate::limits::RateLimits;
+use crate::live::LiveRules;
+use crate::live::compile::compiler;
 use crate::policy_files::{LoadedPolicies, load_policies};
 use crate::seal::AeadSeal;
 use crate::watch;
@@ -70,6 +75,9 @@ pub struct Node {
     pub gateway: Arc<Gateway>,
     pub store: Store,
     pub engine: Mutex<Arc<Engine>>,
+    /// The rows that take effect while running.
+    pub live: Arc<LiveRules>,
+    watching: AbortHandle,
     writer: Arc<AuditWriter>,
     limits: Arc<RateLimits>,
     /// The matrix in force, for the governance tools.
@@ -84,6 +92,7 @@ pub struct Node {
 
 pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeError> {
     let policies = load_policies(config.policies.as_deref()).map_err(ComposeError::Problems)?;
+    let candidate = load_candidate(config).map_err(ComposeError::Problems)?;
     if config.shared_state.is_some() {
         tracing::warn!("shared_state is not used yet: rate limits count on each node by itself");
     }
@@ -94,7 +103,8 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     let seal_key = store.secret(SEAL_KEY).await?;
     let options = WriterOptions { spool_bytes: config.audit.spool_bytes, ..WriterOptions::new(&config.audit.spool) };
     let writer = AuditWriter::start(store.ledger(), options).map_err(|error| ComposeError::Audit(error.to_string()))?;
-    let directory = CachedDirectory::new(store.tenants(), config.identity.anonymous.clone());
+    let directory = Arc::new(CachedDirectory::new(store.tenants(), config.identity.anonymous.clone()));
+    let live = LiveRules::start(store.live(), Arc::clone(&directory), compiler(&policies.policies)).await?;
     let limits = Arc::new(RateLimits::new(config.limits.agent_per_minute, config.limits.streams));
     let clock = Arc::new(SystemClock);
 
@@ -103,6 +113,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         tenants: store.tenants(),
         audit: Arc::clone(&writer) as _,
         ledger: store.ledger(),
+        policies: store.policies(),
         clock: Arc::clone(&clock) as _,
         random: Arc::new(random_bytes),
         matrix: {
@@ -111,7 +122,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         },
     })?;
     let own_names = governance.tool_names().map(str::to_owned).collect();
-    let mut fixed = vec![Member::built_in(adp::NAMESPACE.parse()?, Arc::new(governance), own_names)];
+    let mut fixed = vec![Member::built_in(adp::NAMESPACE.parse()?, Arc::new(governance), own_names, adp::SCHEMES)];
     fixed.extend(extras.upstreams.into_iter().map(|(namespace, upstream)| Member::new(namespace, upstream)));
     let configured = Configured::default().changed_to(config)?;
     let engine = Arc::new(engine(config, &fixed, &configured)?);
@@ -122,7 +133,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     // Traces of carried requests name nodes by this.
     tracing::info!(node = %home.node, at = home.at.as_deref().unwrap_or("nowhere"), "this node among its peers");
     let ports = Ports {
-        directory: Arc::new(directory),
+        directory,
         usage: Arc::clone(&limits) as _,
         audit: Arc::clone(&writer) as _,
         registry: store.registry(),
@@ -130,13 +141,20 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         seal: Arc::clone(&seal),
         peers: Arc::clone(&peers),
         once: store.once(),
+        approvals: store.approvals(),
+        notifier: Arc::new(NoNotifier),
+        live: live.handle(),
+        definitions: Arc::default(),
         home: home.clone(),
     };
     let gateway = Arc::new(Gateway::new(chain(policies), Arc::clone(&engine) as _, ports, settings(config)));
+    gateway.replace_candidate(candidate.map(chain));
     Ok(Node {
         gateway,
         store,
         engine: Mutex::new(engine),
+        watching: tokio::spawn(Arc::clone(&live).watch()).abort_handle(),
+        live,
         writer,
         limits,
         matrix,
@@ -155,8 +173,13 @@ pub fn random_bytes() -> [u8; 32] {
 }
 
 fn chain(loaded: LoadedPolicies) -> Chain {
-    let plugins = gateway_plugins::all(loaded.policies.matrix.clone(), |name| loaded.mode(name));
+    let plugins = gateway_plugins::all(&loaded.policies, |name| loaded.mode(name));
     Chain::new(plugins, Arc::new(loaded.policies))
+}
+
+/// Policies on trial, where there are any.
+fn load_candidate(config: &Config) -> Result<Option<LoadedPolicies>, Vec<Problem>> {
+    config.candidate.as_deref().map(|dir| load_policies(Some(dir))).transpose()
 }
 
 fn settings(config: &Config) -> Settings {
@@ -188,7 +211,8 @@ impl Node {
     }
 
     pub async fn ready(&self) -> Result<(), String> {
-        self.store.ping().await.map_err(|_| "the store does not answer".to_owned())
+        self.store.ping().await.map_err(|_| "the store does not answer".to_owned())?;
+        self.live.ready()
     }
 
     /// Loads configuration and policies anew. Whatever is broken is refused whole, and what was in force stays.
@@ -197,6 +221,10 @@ impl Node {
             return;
         };
         let Some(policies) = watch::reload("policies", || load_policies(config.policies.as_deref())) else {
+            return;
+        };
+        let on_trial = || watch::reload("candidate", || load_candidate(&config));
+        let Some(candidate) = (if config.candidate.is_some() { on_trial() } else { Some(None) }) else {
             return;
         };
         let fresh = (config.listen.mcp, config.listen.console)
@@ -214,7 +242,11 @@ impl Node {
         self.limits.set(config.limits.agent_per_minute, config.limits.streams);
         let digest = policies.policies.digest.clone();
         self.matrix.store(Arc::new(policies.policies.matrix.clone()));
+        let compiler = compiler(&policies.policies);
         self.gateway.replace_chain(chain(policies));
+        // Tenants' manifests are held against the files', so they are read again beside the new ones.
+        self.live.recompile(compiler).await;
+        self.gateway.replace_candidate(candidate.map(chain));
         tracing::info!(policies = digest, "configuration and policies loaded");
     }
 
@@ -246,6 +278,7 @@ impl Node {
 
     /// Writes down everything that is still queued, then lets go of the store.
     pub async fn close(&self) {
+        self.watching.abort();
         self.writer.shutdown().await;
         self.store.close().await;
     }
@@ -255,17 +288,23 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// The node as the console sees it.
-pub struct ConsoleNode {
-    node: Arc<Node>,
-    address: String,
+/// What the console serves from.
+pub fn console(node: &Arc<Node>, config: &Config) -> Console {
+    let scheme = if config.listen.tls.is_some() { "https" } else { "http" };
+    let address = format!("{scheme}://{}", config.listen.mcp);
+    let live = node.live.handle();
+    let judge: Judge = {
+        let (gateway, live) = (Arc::clone(&node.gateway), Arc::clone(&live));
+        Arc::new(move || (gateway.chain(), live.load()))
+    };
+    let desk = Arc::new(desk::desk(&node.store, config, judge));
+    Console { node: Arc::new(ConsoleNode { node: Arc::clone(node), address }), desk, live }
 }
 
-impl ConsoleNode {
-    pub fn new(node: Arc<Node>, config: &Config) -> Self {
-        let scheme = if config.listen.tls.is_some() { "https" } else { "http" };
-        Self { node, address: format!("{scheme}://{}", config.listen.mcp) }
-    }
+/// The node as the console sees it.
+struct ConsoleNode {
+    node: Arc<Node>,
+    address: String,
 }
 
 #[async_trait::async_trait]
@@ -290,7 +329,8 @@ impl gateway_console::Node for ConsoleNode {
     }
 
     async fn caller(&self, credential: &Credential) -> Result<Arc<Principal>, Stranger> {
-        self.node.gateway.admit_door(credential, None).await.map_err(|refused| match refused.status {
+        let known = self.node.gateway.admit_door(credential, None).await;
+        known.map_err(|refused| match refused.status {
             401 => Stranger::Unknown,
             429 => Stranger::Limited,
             _ => Stranger::Unavailable,

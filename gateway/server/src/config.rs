@@ -7,7 +7,9 @@ mod document;
 mod environment;
 mod numbers;
 mod problem;
+mod secret;
 mod sound;
+mod sound_decision;
 mod sound_upstreams;
 #[cfg(test)]
 mod tests;
@@ -26,6 +28,7 @@ use serde::Deserialize;
 
 pub use document::{nearest, parse, read};
 pub use problem::{Problem, Problems};
+pub use secret::Secret;
 
 /// What applies when there is no file at all; also the commented example.
 const DEFAULT: &str = include_str!("../../../config/portreeve.yaml");
@@ -46,6 +49,11 @@ pub struct Config {
     pub upstreams: BTreeMap<Namespace, UpstreamConfig>,
     /// `None`: the policies shipped with the gateway.
     pub policies: Option<PathBuf>,
+    /// Policies on trial.
+    pub candidate: Option<PathBuf>,
+    /// How long a list that was seen is good enough.
+    pub pins_recheck: Duration,
+    pub approvals: Approvals,
     pub identity: Identity,
     pub audit: Audit,
     pub limits: Limits,
@@ -92,6 +100,38 @@ pub struct UpstreamConfig {
     pub timeout: Duration,
     pub protocol: Protocol,
     pub cache: Option<CacheRule>,
+    pub pins: Pinning,
+    /// Its annotations may lower a suggestion.
+    pub trusted: bool,
+}
+
+/// When a tool's definition counts as accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Pinning {
+    #[default]
+    FirstUse,
+    Explicit,
+    Off,
+}
+
+/// How humans are asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approvals {
+    pub deadline: Duration,
+    /// How long a yes may be used.
+    pub use_within: Duration,
+    /// What people call the console, without a slash at its end; `None`: its listener's address.
+    pub url: Option<String>,
+    pub show_arguments: bool,
+    pub webhook: Option<Webhook>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Webhook {
+    /// May hold a token in its path.
+    pub url: Secret,
+    pub secret: Secret,
 }
 
 #[derive(Clone, PartialEq)]
@@ -191,6 +231,8 @@ pub struct Limits {
     pub call_time: Duration,
     /// Listening streams of one agent.
     pub streams: usize,
+    /// Approvals of one agent that wait.
+    pub pending_approvals: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
@@ -206,26 +248,6 @@ pub struct Log {
     /// A filter as `tracing` reads it.
     pub level: String,
     pub json: bool,
-}
-
-/// A text that is used and never shown.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(hidden)")
-    }
 }
 
 impl Config {
@@ -279,6 +301,6 @@ impl Config {
 
     /// What a change of is worth reloading for.
     pub fn watched(&self) -> Vec<PathBuf> {
-        self.file.iter().chain(&self.policies).cloned().collect()
+        self.file.iter().chain(&self.policies).chain(&self.candidate).cloned().collect()
     }
 }

@@ -161,6 +161,7 @@ impl McpEdge {
     /// Who opens a stream before anything is asked on it, and room for that stream.
     async fn admit(&self, door: &Door) -> Result<(Arc<Principal>, StreamSlot), Answer> {
         let principal = self.gateway.admit_door(&door.credential, door.metadata_url.as_deref()).await?;
+        self.gateway.admit_standing(&principal, &door.route).await?;
         self.gateway.behind_door(&principal, &door.route).await?;
         match self.usage.open_stream(&principal) {
             Ok(slot) => Ok((principal, slot)),
@@ -227,7 +228,7 @@ fn last_word(inbound: &Inbound, listens: bool) -> Option<events::Frame> {
 }
 
 /// The gateway's answer, even if it loses its head over the question.
-async fn handled(gateway: &Gateway, inbound: Inbound) -> Answer {
+async fn handled(gateway: &Arc<Gateway>, inbound: Inbound) -> Answer {
     let handled = AssertUnwindSafe(gateway.handle(inbound)).catch_unwind().await;
     handled.unwrap_or_else(|_| {
         tracing::error!("handling a request panicked");

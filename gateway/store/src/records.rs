@@ -1,8 +1,9 @@
 //! Agents and keys between their rows and the gateway's types, the same for both engines.
 
 use gateway_core::identity::{Principal, PrincipalKind};
-use gateway_core::ports::{AgentRecord, AgentStatus, KeyOwner, NewAgent};
+use gateway_core::ports::{AgentRecord, AgentStatus, KeyOwner, NewAgent, StoreError};
 use gateway_core::{AgentId, Autonomy, BoxError, DecisionType, Risk, TenantId};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 /// The scope that makes a tenant key an administrator's.
@@ -21,11 +22,14 @@ pub(crate) struct AgentRow {
     pub owner_name: Option<String>,
     pub owner_email: Option<String>,
     pub status: Option<String>,
+    pub metadata: Option<Value>,
     pub created_at: Option<String>,
+    pub updated_at: Option<String>,
 }
 
 impl AgentRow {
     pub fn record(self) -> Result<AgentRecord, BoxError> {
+        let metadata = self.metadata.unwrap_or_else(|| json!({}));
         Ok(AgentRecord {
             id: self.id,
             tenant: TenantId(self.organization_id),
@@ -43,10 +47,32 @@ impl AgentRow {
                 max_risk: self.max_risk.map_or(Ok(Risk::R1), |risk| risk.parse())?,
                 owner_name: self.owner_name,
                 owner_email: self.owner_email,
+                roles: roles(&metadata),
             },
             status: status(self.status.as_deref()),
+            metadata,
             created_at: self.created_at.unwrap_or_default(),
+            updated_at: self.updated_at.unwrap_or_default(),
         })
+    }
+}
+
+/// What stands in `metadata.roles`; whatever is not a list of names there names nothing.
+fn roles(metadata: &Value) -> Vec<String> {
+    let listed = metadata.get("roles").and_then(Value::as_array);
+    listed.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// The metadata of a new agent.
+pub(crate) fn metadata_of(agent: &NewAgent) -> Value {
+    if agent.roles.is_empty() { json!({}) } else { json!({ "roles": agent.roles }) }
+}
+
+/// One name is the gateway's own: its chain holds what operators did, and an agent of that name would write into it.
+pub(crate) fn not_reserved(agent: &AgentId) -> Result<(), StoreError> {
+    match agent.is_reserved() {
+        true => Err(StoreError::Invalid(format!("`{agent}` is the gateway's own name: choose another agent id"))),
+        false => Ok(()),
     }
 }
 
@@ -82,6 +108,8 @@ pub(crate) fn agent_principal(record: &AgentRecord) -> Principal {
         max_risk: record.agent.max_risk,
         scopes: Vec::new(),
         scoped: false,
+        roles: record.agent.roles.clone(),
+        owner: record.agent.owner_email.clone().or_else(|| record.agent.owner_name.clone()),
     }
 }
 
@@ -109,6 +137,8 @@ pub(crate) fn tenant_key(
         max_risk: Risk::R1,
         scopes,
         scoped: false,
+        roles: Vec::new(),
+        owner: None,
     };
     // A key without a tenant opens nothing.
     Ok(KeyOwner {

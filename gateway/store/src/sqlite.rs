@@ -2,8 +2,11 @@
 
 mod append;
 mod ledger;
+mod live;
+mod policies;
 mod rows;
 mod scribe;
+mod standing;
 mod tenants;
 mod tool_ids;
 mod tools;
@@ -18,6 +21,9 @@ use sqlx::ConnectOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 
 pub(crate) use ledger::SqliteLedger;
+pub(crate) use live::SqliteLive;
+pub(crate) use policies::SqlitePolicies;
+pub(crate) use standing::SqliteStanding;
 pub(crate) use tenants::SqliteTenants;
 pub(crate) use tools::SqliteTools;
 

@@ -3,14 +3,22 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use gateway_core::ports::{Ledger, Once, StoreError, TenantStore, ToolRegistry};
+use gateway_core::ports::{
+    Approvals, History, Ledger, LiveStore, Once, PinStore, PolicyStore, Proofs, Standing, StoreError, TenantStore,
+    ToolRegistry,
+};
 use jiff::Timestamp;
 use rand::RngCore;
 use sqlx::postgres::PgPool;
 
+use crate::not_yet::NotYet;
 use crate::once::{PostgresOnce, SqliteOnce};
-use crate::postgres::{self, PostgresLedger, PostgresTenants, PostgresTools};
-use crate::sqlite::{SqliteLedger, SqlitePools, SqliteTenants, SqliteTools};
+use crate::postgres::{
+    self, PostgresLedger, PostgresLive, PostgresPolicies, PostgresStanding, PostgresTenants, PostgresTools,
+};
+use crate::sqlite::{
+    SqliteLedger, SqliteLive, SqlitePolicies, SqlitePools, SqliteStanding, SqliteTenants, SqliteTools,
+};
 
 /// One open database. Open it on the runtime that outlives everything that uses it.
 pub struct Store {
@@ -19,6 +27,13 @@ pub struct Store {
     registry: Arc<dyn ToolRegistry>,
     ledger: Arc<dyn Ledger>,
     once: Arc<dyn Once>,
+    policies: Arc<dyn PolicyStore>,
+    live: Arc<dyn LiveStore>,
+    pins: Arc<dyn PinStore>,
+    approvals: Arc<dyn Approvals>,
+    standing: Arc<dyn Standing>,
+    proofs: Arc<dyn Proofs>,
+    history: Arc<dyn History>,
 }
 
 enum Engine {
@@ -40,6 +55,13 @@ impl Store {
                 registry: Arc::new(SqliteTools::new(&pools)),
                 ledger: Arc::new(SqliteLedger::new(pools.clone())),
                 once: Arc::new(SqliteOnce::new(pools.clone())),
+                policies: Arc::new(SqlitePolicies(pools.clone())),
+                live: Arc::new(SqliteLive(pools.clone())),
+                pins: Arc::new(NotYet),
+                approvals: Arc::new(NotYet),
+                standing: Arc::new(SqliteStanding(pools.clone())),
+                proofs: Arc::new(NotYet),
+                history: Arc::new(NotYet),
                 engine: Engine::Sqlite(pools),
             });
         }
@@ -55,6 +77,13 @@ impl Store {
             registry: Arc::new(PostgresTools::new(&pool)),
             ledger: Arc::new(PostgresLedger::new(pool.clone())),
             once: Arc::new(PostgresOnce::new(pool.clone())),
+            policies: Arc::new(PostgresPolicies(pool.clone())),
+            live: Arc::new(PostgresLive::new(pool.clone())),
+            pins: Arc::new(NotYet),
+            approvals: Arc::new(NotYet),
+            standing: Arc::new(PostgresStanding(pool.clone())),
+            proofs: Arc::new(NotYet),
+            history: Arc::new(NotYet),
             engine: Engine::Postgres(pool),
         })
     }
@@ -74,6 +103,34 @@ impl Store {
 
     pub fn ledger(&self) -> Arc<dyn Ledger> {
         Arc::clone(&self.ledger)
+    }
+
+    pub fn policies(&self) -> Arc<dyn PolicyStore> {
+        Arc::clone(&self.policies)
+    }
+
+    pub fn live(&self) -> Arc<dyn LiveStore> {
+        Arc::clone(&self.live)
+    }
+
+    pub fn pins(&self) -> Arc<dyn PinStore> {
+        Arc::clone(&self.pins)
+    }
+
+    pub fn approvals(&self) -> Arc<dyn Approvals> {
+        Arc::clone(&self.approvals)
+    }
+
+    pub fn standing(&self) -> Arc<dyn Standing> {
+        Arc::clone(&self.standing)
+    }
+
+    pub fn proofs(&self) -> Arc<dyn Proofs> {
+        Arc::clone(&self.proofs)
+    }
+
+    pub fn history(&self) -> Arc<dyn History> {
+        Arc::clone(&self.history)
     }
 
     /// A key that every node on this database shares, made when first asked for.

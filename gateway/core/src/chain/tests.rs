@@ -1,9 +1,12 @@
 //! What a chain decides, with plugins that say what they are told.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod opinions;
+
 use std::collections::BTreeMap;
 
 use gateway_protocol::Message;
+use jiff::SignedDuration;
 use serde_json::json;
 
 use super::*;
@@ -56,7 +59,7 @@ fn exchange(level: Option<RiskLevel>, observed: bool) -> Exchange {
     });
     let params = json!({ "name": "tool" }).as_object().cloned();
     let ask = Ask::Message(Message::request(1, "tools/call", params));
-    let subject = Subject::Tool(ToolSubject { name, classified, observed });
+    let subject = Subject::Tool(ToolSubject::new(name, classified, observed));
     Exchange::new(TraceId::from_uuid(uuid::Uuid::nil()), Arc::new(Principal::anonymous()), Route::All, ask, subject)
 }
 

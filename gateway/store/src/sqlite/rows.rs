@@ -8,11 +8,16 @@ use uuid::Uuid;
 
 use crate::records::{AgentRow, agent_key, tenant_key};
 
-fn uuid(row: &SqliteRow, column: &str) -> Result<Uuid, BoxError> {
+pub(super) fn uuid(row: &SqliteRow, column: &str) -> Result<Uuid, BoxError> {
     Ok(Uuid::try_parse(row.try_get(column)?)?)
 }
 
-fn strings(row: &SqliteRow, column: &str) -> Result<Vec<String>, BoxError> {
+pub(super) fn optional_uuid(row: &SqliteRow, column: &str) -> Result<Option<Uuid>, BoxError> {
+    let text: Option<String> = row.try_get(column)?;
+    Ok(text.map(|text| Uuid::try_parse(&text)).transpose()?)
+}
+
+pub(super) fn strings(row: &SqliteRow, column: &str) -> Result<Vec<String>, BoxError> {
     let text: Option<String> = row.try_get(column)?;
     Ok(text.map(|text| serde_json::from_str(&text)).transpose()?.unwrap_or_default())
 }
@@ -27,6 +32,7 @@ pub(super) fn tenant(row: &SqliteRow) -> Result<Tenant, BoxError> {
 }
 
 pub(super) fn agent_row(row: &SqliteRow) -> Result<AgentRow, BoxError> {
+    let metadata: Option<String> = row.try_get("metadata")?;
     Ok(AgentRow {
         id: uuid(row, "id")?,
         organization_id: uuid(row, "organization_id")?,
@@ -39,7 +45,9 @@ pub(super) fn agent_row(row: &SqliteRow) -> Result<AgentRow, BoxError> {
         owner_name: row.try_get("owner_name")?,
         owner_email: row.try_get("owner_email")?,
         status: row.try_get("status")?,
+        metadata: metadata.map(|text| serde_json::from_str(&text)).transpose()?,
         created_at: row.try_get("created_at")?,
+        updated_at: row.try_get("updated_at")?,
     })
 }
 
@@ -48,10 +56,12 @@ pub(super) fn agent_owner(row: &SqliteRow) -> Result<KeyOwner, BoxError> {
 }
 
 pub(super) fn tenant_owner(row: &SqliteRow) -> Result<KeyOwner, BoxError> {
-    let tenant: Option<String> = row.try_get("tenant_id")?;
-    let tenant = tenant.map(|text| Uuid::try_parse(&text)).transpose()?;
+    let tenant = optional_uuid(row, "tenant_id")?;
     let active = row.try_get::<Option<bool>, _>("is_active")?.unwrap_or(false);
-    tenant_key(uuid(row, "id")?, row.try_get("key_hash")?, tenant, strings(row, "scopes")?, active)
+    let mut owner = tenant_key(uuid(row, "id")?, row.try_get("key_hash")?, tenant, strings(row, "scopes")?, active)?;
+    // The name that people gave the key is what they are known by when they decide something with it.
+    owner.principal.owner = row.try_get("name")?;
+    Ok(owner)
 }
 
 pub(super) fn key(row: &SqliteRow) -> Result<StoredKey, BoxError> {
