@@ -108,10 +108,16 @@ async fn what_members_have_beside_tools_is_behind_the_same_door() {
     let one = "portreeve://books/book://1";
     let listed = ask("prompts/list", json!({})).await;
     assert_eq!(listed["result"]["prompts"], json!([{ "name": "books__sum up" }]));
+    // The gateway's own books keep their scheme; everybody else's URIs say whose they are.
     let listed = ask("resources/list", json!({})).await;
-    assert_eq!(listed["result"]["resources"][0]["uri"], one);
+    let uris: Vec<_> = listed["result"]["resources"].as_array().unwrap().iter().map(|entry| &entry["uri"]).collect();
+    assert_eq!(uris, ["adp://registry", "adp://policies", "adp://traces", "adp://matrix", one]);
     let listed = ask("resources/templates/list", json!({})).await;
-    assert_eq!(listed["result"]["resourceTemplates"][0]["uriTemplate"], "portreeve://books/book://{id}");
+    let templates = listed["result"]["resourceTemplates"].as_array().unwrap().iter();
+    let templates: Vec<_> = templates.map(|entry| &entry["uriTemplate"]).collect();
+    assert_eq!(templates, ["adp://specs/{name}", "portreeve://books/book://{id}"]);
+    let matrix = ask("resources/read", json!({ "uri": "adp://matrix" })).await;
+    assert_eq!(matrix["result"]["contents"][0]["uri"], "adp://matrix", "{matrix}");
 
     let prompt = ask("prompts/get", json!({ "name": "books__sum up" })).await;
     assert_eq!(prompt["result"]["messages"][0]["content"]["uri"], one, "a link leads back here: {prompt}");
