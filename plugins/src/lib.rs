@@ -3,6 +3,7 @@
 pub mod manifest;
 pub mod matrix;
 pub mod methods;
+pub mod scan;
 pub mod scopes;
 
 use gateway_core::{Plugin, PluginMode};

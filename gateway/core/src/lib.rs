@@ -6,6 +6,7 @@
 pub mod canonical;
 pub mod chain;
 pub mod classification;
+pub mod definitions;
 pub mod digest;
 pub mod exchange;
 pub mod gateway;
