@@ -19,8 +19,7 @@ fn exchange(name: &ToolName, tool: &Arc<ClassifiedTool>) -> Exchange {
     let params = json!({ "name": name.tool(), "arguments": { "query": "teapots", "limit": 10 } });
     let principal = Arc::new(Principal { kind: PrincipalKind::Agent, ..Principal::anonymous() });
     let ask = Ask::Message(Message::request(1, "tools/call", params.as_object().cloned()));
-    let subject =
-        Subject::Tool(ToolSubject { name: name.clone(), classified: Some(Arc::clone(tool)), observed: false });
+    let subject = Subject::Tool(ToolSubject::new(name.clone(), Some(Arc::clone(tool)), false));
     Exchange::new(TraceId::from_uuid(uuid::Uuid::nil()), principal, Route::All, ask, subject)
 }
 
@@ -36,9 +35,8 @@ fn admit(criterion: &mut Criterion) {
         allowed_modes: AgentMode::ALL.to_vec(),
     };
     let tool = Arc::new(ClassifiedTool::new(manifest, None));
-    let matrix = Matrix::standard();
-    let policies = Policies::new(BTreeMap::from([(name.clone(), Arc::clone(&tool))]), matrix.clone());
-    let chain = Chain::new(gateway_plugins::all(matrix, |_| PluginMode::Enforce), Arc::new(policies));
+    let policies = Policies::new(BTreeMap::from([(name.clone(), Arc::clone(&tool))]), Matrix::standard());
+    let chain = Chain::new(gateway_plugins::all(&policies, |_| PluginMode::Enforce), Arc::new(policies));
     criterion.bench_function("Chain::admit", |bencher| {
         let fresh = || exchange(&name, &tool);
         bencher.iter_batched(fresh, |exchange| black_box(chain.admit(exchange).is_ok()), BatchSize::SmallInput);

@@ -15,6 +15,10 @@ impl Judge for Manifest {
         let Some(tool) = exchange.tool() else {
             return Verdict::Pass;
         };
+        // An administrator's key registers agents; it is not an agent and has no mode to be judged by.
+        if exchange.principal.is_admin() && !tool.governs() {
+            return Verdict::deny("administrator", "an administrator's key may call only the governance tools");
+        }
         let Some(classified) = &tool.classified else {
             let (name, space) = (&tool.name, tool.name.namespace());
             let hint = format!("an operator can draft one with `portreeve manifest suggest {space}`");
@@ -23,10 +27,6 @@ impl Judge for Manifest {
                 format!("{name} has no manifest, so nobody has said what it may do; {hint}"),
             );
         };
-        // An administrator's key registers agents; it is not an agent and has no mode to be judged by.
-        if exchange.principal.is_admin() && !classified.manifest.governs() {
-            return Verdict::deny("administrator", "an administrator's key may call only the governance tools");
-        }
-        classified.manifest.gate(exchange.principal.mode())
+        classified.manifest.gate_at(exchange.principal.mode(), tool.effective.risk_level)
     }
 }

@@ -4,6 +4,7 @@
 //! the strictest verdict wins and every reason is kept.
 
 mod permit;
+mod ruling;
 #[cfg(test)]
 mod tests;
 
@@ -13,12 +14,14 @@ use std::sync::Arc;
 use gateway_protocol::Reply;
 use serde::{Deserialize, Serialize};
 
+use crate::approvals::Granted;
 use crate::exchange::Exchange;
 use crate::policies::Policies;
-use crate::scopes;
-use crate::verdict::{Decision, Heard, Objection, Reason, Verdict};
+use crate::verdict::{Decision, Objection, Opinion, PolicyMode, Reason, Remedy, Verdict};
+use crate::{classify, scopes};
 
 pub use permit::{OwnAnswer, Permit};
+pub use ruling::{Compared, Ruling};
 
 /// May change the message; heard before any judge.
 pub trait Mutator: Send + Sync {
@@ -37,6 +40,19 @@ pub trait Mutator: Send + Sync {
 pub trait Judge: Send + Sync {
     fn name(&self) -> &'static str;
     fn on_request(&self, exchange: &Exchange) -> Verdict;
+    /// Everything it has to say. A judge of many policies says one opinion for each that objects, each with the worth its
+    /// policy has; the others have their one verdict to say.
+    fn hear(&self, exchange: &Exchange, say: &mut dyn FnMut(Opinion)) {
+        say(Opinion::enforced(self.on_request(exchange)));
+    }
+    /// Whether it has a word on what is listed. Whoever reads arguments has not: a list has none.
+    fn judges_lists(&self) -> bool {
+        true
+    }
+    /// As `hear`, for a call that is only imagined, one of a thousand: only what is cheap.
+    fn hear_for_list(&self, exchange: &Exchange, say: &mut dyn FnMut(Opinion)) {
+        self.hear(exchange, say);
+    }
     /// See [`Mutator::reviews_replies`].
     fn reviews_replies(&self) -> bool {
         false
@@ -81,16 +97,8 @@ pub struct Chain {
     policies: Arc<Policies>,
 }
 
-/// What the chain said of one exchange.
-#[derive(Debug, Clone)]
-pub struct Ruling {
-    pub decision: Decision,
-    /// Why it is not `Allow`; strictest first.
-    pub reasons: Vec<Reason>,
-    pub heard: Vec<Heard>,
-    /// What it was decided under.
-    pub policies: Arc<Policies>,
-}
+/// Runs a judge, and may time it.
+pub type Watch<'a> = dyn FnMut(&'static str, &mut dyn FnMut()) + 'a;
 
 impl Chain {
     /// Mutators first, whatever order they were given in; among themselves each kind keeps its order.
@@ -103,34 +111,82 @@ impl Chain {
         &self.policies
     }
 
+    pub fn modes(&self) -> impl Iterator<Item = (&'static str, PluginMode)> {
+        self.plugins.iter().map(|(plugin, mode)| (plugin.name(), *mode))
+    }
+
     /// Hears every plugin. A chain in which nobody grants, denies; a plugin that fails, denies.
     #[expect(clippy::result_large_err, reason = "the exchange goes back to the caller, who must record the refusal")]
     pub fn admit(&self, mut exchange: Exchange) -> Result<(Permit, Ruling), (Exchange, Ruling)> {
-        let mut ruling = self.open_ruling();
-        let watched = is_watched(&exchange);
-        let mut granted = false;
-        for (plugin, mode) in &self.plugins {
-            let heard = catch_unwind(AssertUnwindSafe(|| match plugin {
-                Plugin::Mutator(mutator) => mutator.on_request(&mut exchange),
-                Plugin::Judge(judge) => judge.on_request(&exchange),
-            }));
-            let verdict = heard.unwrap_or_else(|_| Verdict::deny("failed", "the plugin failed, so nothing passes it"));
-            // Asking for a human's yes is also an answer: the call is known, and only the human is missing.
-            granted |= matches!(verdict, Verdict::Grant | Verdict::Escalate(_));
-            let lenient = is_lenient(plugin, *mode, watched);
-            granted |= lenient && verdict != Verdict::Pass;
-            ruling.hear(plugin.name(), verdict, lenient);
-        }
-        if let Some(objection) = law(&exchange) {
-            ruling.hear("law", Verdict::Escalate(objection), false);
-        }
-        if !granted {
-            ruling.hear("chain", Verdict::deny("no_grant", "no plugin grants this"), false);
-        }
-        ruling.strictest_first();
+        let ruling = self.judge(&mut exchange, &mut |_, run| run());
         match ruling.decision {
             Decision::Allow => Ok((Permit::admitted(exchange), ruling)),
             _ => Err((exchange, ruling)),
+        }
+    }
+
+    /// The same question once a human has said yes to it: what the chain ruled, and nothing that was not approved.
+    #[expect(clippy::result_large_err, reason = "the exchange goes back to the caller, who must record the refusal")]
+    #[expect(clippy::needless_pass_by_value, reason = "a grant is gone once it was shown")]
+    pub fn admit_approved(
+        &self,
+        exchange: Exchange,
+        mut ruling: Ruling,
+        granted: Granted,
+    ) -> Result<(Permit, Ruling), (Exchange, Ruling)> {
+        if ruling.decision != Decision::ApprovalRequired || !granted.covers(&exchange, &ruling) {
+            ruling.deny("approvals", "binding", "the approval is for another call");
+            return Err((exchange, ruling));
+        }
+        ruling.decision = Decision::Allow;
+        ruling.approval = Some(granted.approval());
+        Ok((Permit::admitted(exchange), ruling))
+    }
+
+    /// What the chain says, without a permit: for admission, and for whoever wants to know what would be decided.
+    pub fn judge(&self, exchange: &mut Exchange, watch: &mut Watch<'_>) -> Ruling {
+        let mut ruling = Ruling::open(&self.policies, self.plugins.len(), exchange);
+        let watched = is_watched(exchange);
+        let mut classified = false;
+        for (plugin, mode) in &self.plugins {
+            // What is classified is what is sent: mutators stand first, and are done here.
+            if !classified && matches!(plugin, Plugin::Judge(_)) {
+                classified = true;
+                self.classify(exchange, &mut ruling);
+            }
+            let lenient = is_lenient(plugin, *mode, watched);
+            let name = plugin.name();
+            let mut failed = true;
+            watch(name, &mut || {
+                let spoken = catch_unwind(AssertUnwindSafe(|| match plugin {
+                    Plugin::Mutator(mutator) => {
+                        let verdict = mutator.on_request(exchange);
+                        ruling.hear(name, Opinion::enforced(verdict), lenient);
+                    }
+                    Plugin::Judge(judge) => judge.hear(exchange, &mut |opinion| ruling.hear(name, opinion, lenient)),
+                }));
+                failed = spoken.is_err();
+            });
+            if failed {
+                let verdict = Verdict::deny("failed", "the plugin failed, so nothing passes it");
+                ruling.hear(name, Opinion::enforced(verdict), lenient);
+            }
+        }
+        if let Some(objection) = law(exchange) {
+            ruling.hear("law", Opinion::enforced(Verdict::Escalate(objection)), false);
+        }
+        if !ruling.is_granted() {
+            let verdict = Verdict::deny("no_grant", "no plugin grants this");
+            ruling.hear("chain", Opinion::enforced(verdict), false);
+        }
+        ruling.strictest_first();
+        ruling
+    }
+
+    fn classify(&self, exchange: &mut Exchange, ruling: &mut Ruling) {
+        if catch_unwind(AssertUnwindSafe(|| classify::raise(&self.policies, exchange))).is_err() {
+            let verdict = Verdict::deny("failed", "what this call does could not be found out");
+            ruling.hear("classify", Opinion::enforced(verdict), false);
         }
     }
 
@@ -140,11 +196,14 @@ impl Chain {
         let watched = is_watched(exchange);
         self.plugins.iter().all(|(plugin, mode)| {
             let Plugin::Judge(judge) = plugin else { return true };
-            let denies = || match catch_unwind(AssertUnwindSafe(|| judge.on_request(exchange))) {
-                Ok(verdict) => matches!(verdict, Verdict::Deny(_)),
-                Err(_) => true,
+            let denies = || {
+                let mut denied = false;
+                let mut say = |opinion: Opinion| {
+                    denied |= opinion.mode == PolicyMode::Enforce && matches!(opinion.verdict, Verdict::Deny(_));
+                };
+                catch_unwind(AssertUnwindSafe(|| judge.hear_for_list(exchange, &mut say))).is_err() || denied
             };
-            plugin.name() == scopes::JUDGE || is_lenient(plugin, *mode, watched) || !denies()
+            plugin.name() == scopes::JUDGE || !judge.judges_lists() || is_lenient(plugin, *mode, watched) || !denies()
         })
     }
 
@@ -157,22 +216,13 @@ impl Chain {
             }));
             match heard {
                 Ok(Verdict::Deny(objection) | Verdict::Escalate(objection)) if *mode == PluginMode::Enforce => {
-                    return Err(Reason::new(plugin.name(), objection.rule, objection.message));
+                    return Err(Reason::new(plugin.name(), &objection.rule, objection.message));
                 }
                 Ok(_) => {}
                 Err(_) => return Err(Reason::new(plugin.name(), "failed", "the plugin failed, so nothing passes it")),
             }
         }
         Ok(())
-    }
-
-    fn open_ruling(&self) -> Ruling {
-        Ruling {
-            decision: Decision::Allow,
-            reasons: Vec::new(),
-            heard: Vec::with_capacity(self.plugins.len()),
-            policies: Arc::clone(&self.policies),
-        }
     }
 }
 
@@ -188,53 +238,15 @@ fn is_lenient(plugin: &Plugin, mode: PluginMode, watched: bool) -> bool {
 /// What no policy can switch off: self-modification and high risk are a human's to allow.
 fn law(exchange: &Exchange) -> Option<Objection> {
     let tool = exchange.tool()?;
-    let part = tool.classified.as_ref().filter(|_| !tool.governs())?.classification;
-    let message = format!("{} is classified {}, which always needs a human's approval", tool.name, part.code());
-    part.requires_escalation().then_some(Objection { rule: "always_escalates", message })
+    tool.classified.as_ref().filter(|_| !tool.governs())?;
+    let part = tool.classification();
+    part.requires_escalation().then(|| {
+        let message = format!("{} is classified {}, which always needs a human's approval", tool.name, part.code());
+        Objection::new("always_escalates", message).cured_by(Remedy::Approve)
+    })
 }
 
 /// The two plugins whose facts come from the manifest: without one, and where the operator only watches, they advise.
 fn judges_classification(plugin: &str) -> bool {
     plugin == "manifest" || plugin == "matrix"
-}
-
-impl Ruling {
-    pub fn digest(&self) -> &str {
-        &self.policies.digest
-    }
-
-    /// A wider token is all that is missing: nobody else said no.
-    pub(crate) fn needs_only_scope(&self) -> bool {
-        let mut denials = self.heard.iter().filter(|heard| heard.verdict == "deny" && !heard.observed).peekable();
-        denials.peek().is_some() && denials.all(|heard| heard.plugin == scopes::JUDGE)
-    }
-
-    /// A refusal that is not a plugin's: the gateway's own rules, found broken after the chain had spoken.
-    pub(crate) fn deny(&mut self, who: &'static str, rule: &'static str, message: &str) {
-        self.hear(who, Verdict::deny(rule, message), false);
-        self.strictest_first();
-    }
-
-    fn strictest_first(&mut self) {
-        let denies = |reason: &Reason| {
-            self.heard.iter().any(|heard| heard.verdict == "deny" && heard.reason.as_ref() == Some(reason))
-        };
-        self.reasons.sort_by_key(|reason| !denies(reason));
-    }
-
-    fn hear(&mut self, plugin: &'static str, verdict: Verdict, observed: bool) {
-        let (word, decision, objection) = match verdict {
-            Verdict::Pass => return,
-            Verdict::Grant => ("grant", Decision::Allow, None),
-            Verdict::Escalate(objection) => ("escalate", Decision::ApprovalRequired, Some(objection)),
-            Verdict::Deny(objection) => ("deny", Decision::Deny, Some(objection)),
-        };
-        let reason = objection.map(|objection| Reason::new(plugin, objection.rule, objection.message));
-        if !observed {
-            self.decision = self.decision.max(decision);
-            self.reasons.extend(reason.clone());
-        }
-        let observed = observed && reason.is_some();
-        self.heard.push(Heard { plugin, verdict: word, reason, observed });
-    }
 }

@@ -3,7 +3,10 @@
 //! Pure: no store, no clock. Who remembers what was accepted, and what follows from a difference, is elsewhere.
 
 mod diff;
+mod pins;
 mod visible;
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -12,6 +15,7 @@ use crate::classification::scale;
 use crate::digest;
 
 pub use diff::{Change, diff};
+pub use pins::{Definitions, PinSet, Pinned, Standing};
 pub use visible::{is_hidden_space, name_of, visible};
 
 /// The members that are pinned. What a server may change from day to day (`_meta`, icons) is not among them.
@@ -132,11 +136,18 @@ fn flagged() -> ScanAction {
     ScanAction::Flag
 }
 
+/// What each of the scanner's rules leads to, where an operator said so.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ScanRules {
+    pub rules: BTreeMap<String, ScanAction>,
+}
+
 /// A definition that somebody accepted, and whose it is.
 #[derive(Debug, Clone, Copy)]
 pub struct Accepted<'a> {
     pub server: &'a str,
-    pub tool: &'a Value,
+    pub definition: &'a Value,
 }
 
 /// Looks for what is hidden in definitions. Implemented where the rules are.

@@ -1,12 +1,19 @@
 //! One client message on its way: what was asked, by whom, of what, and under which revision.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use gateway_protocol::{Message, Revision};
+use jiff::Timestamp;
+use serde::Serialize;
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
 use crate::classification::Classification;
+use crate::definitions::Standing;
+use crate::digest;
 use crate::identity::Principal;
+use crate::live::{Live, Suspension, TenantRules};
 use crate::manifest::RiskLevel;
 use crate::names::{Namespace, ToolName, TraceId};
 use crate::policies::ClassifiedTool;
@@ -52,18 +59,52 @@ pub struct ToolSubject {
     pub classified: Option<Arc<ClassifiedTool>>,
     /// The operator chose to watch this upstream's unclassified tools instead of refusing them.
     pub observed: bool,
+    /// Whether its definition is the one that was accepted.
+    pub standing: Standing,
+    /// The hash of the accepted definition, where one is.
+    pub pin: Option<Arc<str>>,
+    pub effective: Effective,
+}
+
+/// What this very call counts as: the manifest's own at first, raised by what is asked of the tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Effective {
+    pub risk_level: RiskLevel,
+    pub classification: Classification,
+    /// Empty for most: nothing raised it.
+    pub why: Vec<Raised>,
+}
+
+/// One reason why a call counts for more than its tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Raised {
+    pub rule: Cow<'static, str>,
+    pub to: RiskLevel,
+    pub message: String,
+}
+
+impl Effective {
+    pub fn of(classified: Option<&ClassifiedTool>) -> Self {
+        let (risk_level, classification) = match classified {
+            Some(tool) => (tool.manifest.risk_level, tool.classification),
+            None => (RiskLevel::HighWrite, RiskLevel::HighWrite.classification()),
+        };
+        Self { risk_level, classification, why: Vec::new() }
+    }
 }
 
 impl ToolSubject {
+    pub fn new(name: ToolName, classified: Option<Arc<ClassifiedTool>>, observed: bool) -> Self {
+        let effective = Effective::of(classified.as_deref());
+        Self { name, classified, observed, standing: Standing::Unpinned, pin: None, effective }
+    }
+
     pub fn classification(&self) -> Classification {
-        match &self.classified {
-            Some(tool) => tool.classification,
-            None => RiskLevel::HighWrite.classification(),
-        }
+        self.effective.classification
     }
 
     pub fn side_effects(&self) -> bool {
-        self.classified.as_ref().is_none_or(|tool| tool.manifest.side_effects)
+        self.classified.as_ref().is_none_or(|tool| tool.manifest.side_effects) || self.effective.risk_level.writes()
     }
 
     pub fn governs(&self) -> bool {
@@ -89,6 +130,31 @@ pub struct Exchange {
     pub about: Option<ToolName>,
     /// The round whose `requestState` this carries.
     pub continues: Option<TraceId>,
+    /// What the rows said when it arrived: everything that judges it reads this set.
+    pub live: Arc<Live>,
+    /// Its tenant's part of them.
+    pub rules: Arc<TenantRules>,
+    /// When it arrived: whoever judges asks no clock.
+    pub at: Timestamp,
+    /// What the agent itself says this call is; it can only raise.
+    pub declared: Option<Classification>,
+    /// The approval that it goes on with.
+    pub approval: Option<ApprovalShown>,
+}
+
+/// What a caller brought back to a question of ours: which approval, and what its user said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ApprovalShown {
+    pub id: Uuid,
+    pub answered: Option<Said>,
+}
+
+/// How a person may answer a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Said {
+    Accept,
+    Decline,
+    Cancel,
 }
 
 impl Exchange {
@@ -106,6 +172,11 @@ impl Exchange {
             member: None,
             about: None,
             continues: None,
+            live: Live::none(),
+            rules: TenantRules::none(),
+            at: Timestamp::UNIX_EPOCH,
+            declared: None,
+            approval: None,
         }
     }
 
@@ -145,8 +216,29 @@ impl Exchange {
         self.arguments()?.get(name)
     }
 
+    /// The digest of exactly what is sent, so that an approval can be bound to it and a copy recognised.
+    pub fn arguments_hash(&self) -> Option<String> {
+        let canonical = match self.arguments() {
+            Some(arguments) => serde_json_canonicalizer::to_vec(arguments),
+            None => serde_json_canonicalizer::to_vec(self.message()?.params()?),
+        };
+        Some(digest::named(&canonical.ok()?))
+    }
+
     pub fn is_modern(&self) -> bool {
         self.revision.is_some_and(Revision::is_modern)
+    }
+
+    /// What stops this caller here, if anything does. Lists and streams are stopped as calls are.
+    pub fn suspended(&self) -> Option<&Suspension> {
+        let standing = &self.live.standing;
+        if standing.is_empty() {
+            return None;
+        }
+        let tool = self.tool().map(|tool| &tool.name).or(self.about.as_ref());
+        let member = || Some(Route::One(self.member.clone()?));
+        let by_door = standing.why(&self.principal, &self.route, tool);
+        by_door.or_else(|| standing.why(&self.principal, &member()?, tool))
     }
 
     /// Decisions go into the chain; handshakes and lists do not, and neither do the tools that write the chain.

@@ -3,103 +3,50 @@
 //! `handle` authenticates, reads, and tells each message's story in `exchange`: limits, facts, chain, ledger, upstream,
 //! replies. Every way out that is not the answer itself goes through `refusal` and is recorded first.
 
+mod approve;
+mod batch;
+mod candidate;
 mod carry;
+mod carry_out;
 mod decision;
+mod definitions;
 mod describe;
 mod members;
 mod mirrors;
 mod opening;
+mod parts;
 mod record;
 mod replies;
 mod rounds;
+mod standing;
 mod tasks;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use arc_swap::ArcSwap;
-use bytes::Bytes;
-use futures::StreamExt;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use gateway_protocol::headers::McpHeaders;
-use gateway_protocol::{Body, Id, Message, Revision, message, sse};
+use gateway_protocol::{Body, Id, Message, Revision, message};
 
 use crate::chain::Chain;
 use crate::exchange::{Ask, Route};
-use crate::home::Home;
 use crate::identity::{Credential, Principal};
 use crate::lists::ListFilter;
 use crate::names::TraceId;
-use crate::outcome::Status;
-use crate::ports::{
-    AuditBuffer, AuthError, Clock, Directory, ExecutionEngine, Limited, Once, Peers, Seal, StreamSlot, ToolRegistry,
-    Usage,
-};
-use crate::refusal::{self, Answer, AnswerBody, Manner, Refused};
+use crate::ports::{AuthError, ExecutionEngine, Limited, StreamSlot};
+use crate::refusal::{self, Answer};
 use crate::resume::Replays;
-use crate::scopes::Scope;
 use crate::session::Session;
 use crate::verdict::Decision;
 
 pub use carry::CARRIED;
+use carry_out::Errand;
+pub use parts::{Inbound, Ports, Settings, Verb, Wire};
 use record::Story;
-use replies::Kept;
-
-/// What the edge read off the wire, bounded and not yet understood.
-pub struct Inbound {
-    pub route: Route,
-    pub verb: Verb,
-    pub headers: McpHeaders,
-    /// `traceparent` and its kin, carried on as they came.
-    pub carried: Vec<(String, String)>,
-    pub credential: Credential,
-    pub wire: Wire,
-    /// Where a caller without a good credential learns how to get one.
-    pub metadata_url: Option<String>,
-    /// What of a list the caller wants to see.
-    pub filter: ListFilter,
-}
-
-/// How a message came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wire {
-    /// With headers of its own, which must agree with it.
-    Http,
-    /// On a wire that carries messages alone: what they say of themselves is all there is.
-    Messages,
-}
-
-pub enum Verb {
-    Post(Bytes),
-    Get,
-    Delete,
-}
-
-#[derive(Debug, Clone, Default)]
-pub struct Settings {
-    /// Every trace is durable before its answer goes out, not only those that matter most.
-    pub wait_for_all: bool,
-    pub manner: Manner,
-    pub max_depth: usize,
-    /// How long a question to a caller stays open.
-    pub hold: Duration,
-}
-
-/// The ports, by name, so that the composition root reads like a list. What can be replaced while running is not here.
-pub struct Ports {
-    pub directory: Arc<dyn Directory>,
-    pub usage: Arc<dyn Usage>,
-    pub audit: Arc<dyn AuditBuffer>,
-    pub registry: Arc<dyn ToolRegistry>,
-    pub clock: Arc<dyn Clock>,
-    pub seal: Arc<dyn Seal>,
-    pub peers: Arc<dyn Peers>,
-    pub once: Arc<dyn Once>,
-    /// This process, as its peers know it.
-    pub home: Home,
-}
 
 pub struct Gateway {
     chain: ArcSwap<Chain>,
+    /// Judged beside the chain and never obeyed.
+    candidate: ArcSwapOption<Chain>,
     engine: ArcSwap<Arc<dyn ExecutionEngine>>,
     settings: ArcSwap<Settings>,
     ports: Arc<Ports>,
@@ -139,6 +86,7 @@ impl Gateway {
     pub fn new(chain: Chain, engine: Arc<dyn ExecutionEngine>, ports: Ports, settings: Settings) -> Self {
         Self {
             chain: ArcSwap::from_pointee(chain),
+            candidate: ArcSwapOption::empty(),
             engine: ArcSwap::from_pointee(engine),
             settings: ArcSwap::from_pointee(settings),
             ports: Arc::new(ports),
@@ -149,6 +97,15 @@ impl Gateway {
     /// Messages already under way finish under the chain they began with.
     pub fn replace_chain(&self, chain: Chain) {
         self.chain.store(Arc::new(chain));
+    }
+
+    /// The chain in force, for whoever explains or proves it.
+    pub fn chain(&self) -> Arc<Chain> {
+        self.chain.load_full()
+    }
+
+    pub fn replace_candidate(&self, candidate: Option<Chain>) {
+        self.candidate.store(candidate.map(Arc::new));
     }
 
     pub fn replace_engine(&self, engine: Arc<dyn ExecutionEngine>) {
@@ -177,7 +134,7 @@ impl Gateway {
         matches!(known, Ok(_) | Err(AuthError::Unavailable(_)))
     }
 
-    pub async fn handle(&self, mut inbound: Inbound) -> Answer {
+    pub async fn handle(self: &Arc<Self>, mut inbound: Inbound) -> Answer {
         let arrived = match self.arrived(&mut inbound) {
             Ok(arrived) => arrived,
             Err(misdirected) => return misdirected,
@@ -191,7 +148,7 @@ impl Gateway {
             Verb::Post(body) => Some(message::parse(body, self.settings.load().max_depth)),
             Verb::Get | Verb::Delete => None,
         };
-        let caller = self.caller(&mut inbound, principal);
+        let caller = Arc::new(self.caller(&mut inbound, principal));
         if !arrived && let Some(home) = self.elsewhere(&caller, parsed.as_ref()) {
             // Only what is carried is put together again: few requests are.
             let whole = Inbound { headers: caller.headers.clone(), carried: caller.carried.clone(), ..inbound };
@@ -241,7 +198,7 @@ impl Gateway {
     }
 
     /// One message from question to answer.
-    async fn exchange(&self, caller: &Caller, ask: Ask) -> Answer {
+    async fn exchange(self: &Arc<Self>, caller: &Arc<Caller>, ask: Ask) -> Answer {
         let trace_id = TraceId::from_uuid(self.ports.clock.fresh_id());
         let id = request_id(&ask);
         if id.is_some()
@@ -249,7 +206,7 @@ impl Gateway {
         {
             return self.refuse_limited(caller, trace_id, id, &limited).await;
         }
-        let mut slot = match self.stream_slot(caller, &ask) {
+        let slot = match self.stream_slot(caller, &ask) {
             Ok(slot) => slot,
             Err(limited) => return self.refuse_limited(caller, trace_id, id, &limited).await,
         };
@@ -262,7 +219,7 @@ impl Gateway {
             return self.refuse_missing(caller, &trace_id, "no upstream has this namespace", answer).await;
         };
         let described = self.describe(caller, ask, trace_id.clone(), &chain, engine.as_ref().as_ref());
-        let describe::Described { exchange, spend, resumes } = match described {
+        let describe::Described { mut exchange, spend, resumes } = match described {
             Ok(described) => described,
             Err(describe::Indescribable::SessionGone) => {
                 let answer = refusal::session_gone(id);
@@ -279,59 +236,23 @@ impl Gateway {
             Ok(mirrored) => mirrored,
             Err(malformed) => return self.refuse_malformed(caller, &malformed).await,
         };
-        let Ok(mut story) = Story::open(&self.ports.audit, &self.ports.clock, &exchange) else {
+        self.known(&mut exchange, upstream.as_ref()).await;
+        let Ok(story) = Story::open(&self.ports.audit, &self.ports.clock, &exchange) else {
             return refusal::unrecorded(&exchange.trace_id, id);
         };
-        let (permit, mut ruling) = match chain.admit(exchange) {
-            Ok(admitted) => admitted,
-            Err((exchange, ruling)) => {
-                let status = match ruling.decision {
-                    Decision::ApprovalRequired => Status::ApprovalRequired,
-                    _ => Status::Denied,
-                };
-                story.ends_as(status);
-                // Refusals wait: an agent that was told no must find the no in its chain.
-                if story.decide(&exchange, &ruling, true).await.is_err() {
-                    return refusal::unrecorded(&exchange.trace_id, id);
-                }
-                story.close(status, None);
-                let refused = Refused {
-                    trace_id: &exchange.trace_id,
-                    decision: ruling.decision,
-                    reasons: &ruling.reasons,
-                    tool: exchange.tool().map(|tool| tool.name.as_str()),
-                    modern: exchange.is_modern(),
-                };
-                if ruling.needs_only_scope() {
-                    return refused.step_up(id, Scope::needed(&exchange), caller.metadata_url.as_deref());
-                }
-                return refused.answer(id, self.settings.load().manner);
+        let caller = Arc::clone(caller);
+        let errand = Errand { id, caller, chain, upstream, story, spend, slot, mirrored, resumes };
+        match errand.chain.admit(exchange) {
+            Ok((permit, mut ruling)) => {
+                self.compare(permit.exchange(), &mut ruling);
+                self.carry_out(errand, permit, ruling).await
             }
-        };
-
-        if let Some(spend) = spend
-            && let Err(refused) = self.spend(&spend, permit.exchange(), &mut ruling, &mut story).await
-        {
-            return refused;
-        }
-        let permit = if mirrored.is_empty() { permit } else { permit.mirroring(&mirrored) };
-        story.admitted();
-        let wait = permit.exchange().has_side_effects() || self.settings.load().wait_for_all;
-        // Recorded before it is sent: after a crash an unrecorded call cannot be told from one never made.
-        if permit.exchange().is_governed() && story.decide(permit.exchange(), &ruling, wait).await.is_err() {
-            return refusal::unrecorded(&permit.exchange().trace_id, id);
-        }
-        if let Some(event) = resumes
-            && let Some(rest) = self.resumed(permit.exchange(), &event, &mut slot)
-        {
-            return rest;
-        }
-        match upstream.call(&permit).await {
-            Ok(answered) => self.relay(&chain, caller, permit, answered, Kept { story, slot }).await,
-            Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "an upstream failed: {error}");
-                story.close(Status::UpstreamFailed, None);
-                refusal::upstream_failed(&error, id)
+            Err((exchange, mut ruling)) => {
+                self.compare(&exchange, &mut ruling);
+                match ruling.decision {
+                    Decision::ApprovalRequired => self.approve(errand, exchange, ruling).await,
+                    _ => self.turn_down(errand, &exchange, &ruling, None).await,
+                }
             }
         }
     }
@@ -344,35 +265,6 @@ impl Gateway {
             Ask::EndSession => false,
         };
         listens.then(|| self.ports.usage.open_stream(&caller.principal)).transpose()
-    }
-
-    /// Only the revision of 2025-03-26 has batches; each member is judged and sent by itself.
-    async fn batch(&self, caller: &Caller, messages: Vec<Message>) -> Answer {
-        if let Err(malformed) = describe::batch_allowed(caller, &messages) {
-            return self.refuse_malformed(caller, &malformed).await;
-        }
-        let members = messages.into_iter().map(|message| self.exchange(caller, Ask::Message(message)));
-        let answers = futures::future::join_all(members).await;
-        if answers.iter().any(|answer| matches!(answer.body, AnswerBody::Events(_))) {
-            let streams = answers.into_iter().filter_map(|answer| match answer.body {
-                AnswerBody::Empty => None,
-                AnswerBody::Events(stream) => Some(stream),
-                AnswerBody::Json(json) => {
-                    Some(futures::stream::once(async move { sse::Frame::Event(sse::Event::message(json)) }).boxed())
-                }
-            });
-            let merged = futures::stream::select_all(streams).boxed();
-            return Answer { status: 200, headers: Vec::new(), body: AnswerBody::Events(merged) };
-        }
-        let bodies: Vec<Bytes> = answers
-            .into_iter()
-            .filter_map(|answer| if let AnswerBody::Json(json) = answer.body { Some(json) } else { None })
-            .collect();
-        if bodies.is_empty() {
-            return Answer::empty(202);
-        }
-        let array = [b"[".as_slice(), &bodies.join(b",".as_slice()), b"]"].concat();
-        Answer { status: 200, headers: Vec::new(), body: AnswerBody::Json(array.into()) }
     }
 }
 

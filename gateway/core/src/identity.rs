@@ -41,6 +41,9 @@ pub struct Principal {
     pub scopes: Vec<String>,
     /// Came with a token whose scopes bound it; keys are bound by their agent instead.
     pub scoped: bool,
+    pub roles: Vec<String>,
+    /// Whose agent it is, by e-mail address or name: who may not be the second pair of eyes.
+    pub owner: Option<String>,
 }
 
 impl Principal {
@@ -55,6 +58,8 @@ impl Principal {
             max_risk: Risk::R1,
             scopes: Vec::new(),
             scoped: false,
+            roles: Vec::new(),
+            owner: None,
         }
     }
 

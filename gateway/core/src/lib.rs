@@ -3,10 +3,14 @@
 //! Nothing here opens a file or a socket, asks the time or starts a task. Whatever needs the world is a trait in
 //! [`ports`]; the server hands in the adapters.
 
+pub mod access;
+pub mod approvals;
 pub mod canonical;
 pub mod chain;
 pub mod classification;
+pub mod classify;
 pub mod definitions;
+pub mod desk;
 pub mod digest;
 pub mod exchange;
 pub mod gateway;
@@ -14,6 +18,7 @@ pub mod home;
 pub mod identity;
 pub mod keys;
 pub mod lists;
+pub mod live;
 pub mod manifest;
 pub mod matrix;
 pub mod names;
@@ -22,6 +27,7 @@ pub mod policies;
 pub mod ports;
 pub mod refusal;
 pub mod resume;
+pub mod rules;
 pub mod scopes;
 pub mod session;
 #[cfg(test)]
@@ -36,11 +42,12 @@ pub use exchange::{Ask, Exchange, Route, Subject};
 pub use gateway::Gateway;
 pub use home::Home;
 pub use identity::{Credential, Principal, PrincipalKind};
+pub use live::{Live, LiveHandle, TenantRules};
 pub use manifest::{AgentMode, RiskLevel, ToolManifest};
 pub use names::{AgentId, Namespace, TenantId, ToolName, TraceId};
 pub use policies::Policies;
 pub use trace::{EventType, Trace, TraceDraft};
-pub use verdict::{Decision, Reason, Verdict};
+pub use verdict::{Decision, Opinion, PolicyMode, Reason, Verdict};
 
 /// An adapter's own error: logged where it is handled, never sent to a client.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

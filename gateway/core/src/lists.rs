@@ -74,7 +74,7 @@ pub fn govern_list(
         let Some(name) = canonical_name(exchange, engine, tool) else {
             return false;
         };
-        let classified = chain.policies().tool(&name).cloned();
+        let classified = exchange.rules.tool(&name).or_else(|| chain.policies().tool(&name)).cloned();
         let known = classified.as_deref();
         let wanted = filter.wants(known) && asked.wants(known);
         // The aggregated list is made of members' lists, under names that are not the upstreams' own.
@@ -84,7 +84,8 @@ pub fn govern_list(
         tell(exchange.revision, tool, known);
         let observed = engine.watches(&name);
         let listed = (classified.is_some() || observed) && wanted;
-        listed && imagined.shown(chain, ToolSubject { name, classified, observed })
+        let standing = exchange.live.pins.standing(&name);
+        listed && imagined.shown(chain, ToolSubject { standing, ..ToolSubject::new(name, classified, observed) })
     });
     // What is listed depends on who asks, so nobody may keep it for others.
     if exchange.is_modern() || result.contains_key("cacheScope") {

@@ -128,7 +128,12 @@ impl ToolManifest {
 
     /// The manifest's own answer for an agent of this mode.
     pub fn gate(&self, mode: AgentMode) -> Verdict {
-        let (tool, level) = (&self.id, self.risk_level);
+        self.gate_at(mode, self.risk_level)
+    }
+
+    /// The same for a call that counts as this level.
+    pub fn gate_at(&self, mode: AgentMode, level: RiskLevel) -> Verdict {
+        let tool = &self.id;
         match mode.reach(level) {
             _ if self.governs() => Verdict::Grant,
             Reach::Denied => {

@@ -99,6 +99,17 @@ impl AgentId {
         Self("unauthenticated".into())
     }
 
+    /// The chain that holds what operators and the gateway itself did. No agent may be called so.
+    pub fn operators() -> Self {
+        Self(Self::RESERVED.into())
+    }
+
+    const RESERVED: &'static str = "portreeve";
+
+    pub fn is_reserved(&self) -> bool {
+        self.as_str() == Self::RESERVED
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,24 +1,33 @@
 //! The policies in force: one immutable set, read as a whole, swapped as a whole.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::classification::Classification;
+use crate::access::{AccessRules, NoAccessRules};
+use crate::classification::{Classification, scale};
+use crate::definitions::ScanRules;
 use crate::digest;
-use crate::manifest::ToolManifest;
+use crate::manifest::{AgentMode, RiskLevel, ToolManifest};
 use crate::matrix::Matrix;
 use crate::names::ToolName;
+use crate::rules::{Condition, RuleSet};
+
+/// Asked for every call; who needs an order makes one.
+pub type ToolMap = HashMap<ToolName, Arc<ClassifiedTool>>;
 
 /// A tool an operator has classified.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ClassifiedTool {
     pub manifest: ToolManifest,
     /// What a call of it counts as: the risk level's own, raised where the policy says so.
     pub classification: Classification,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<ToolMetadata>,
+    pub handling: Handling,
+    /// Names everything above.
+    pub digest: Arc<str>,
 }
 
 /// What an operator says of a tool for those who look for one; it decides nothing.
@@ -33,39 +42,155 @@ pub struct ToolMetadata {
     pub tags: Vec<String>,
 }
 
+/// How calls of a tool are read beyond its manifest.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Handling {
+    pub action_type: Option<String>,
+    /// Raises the call where the condition holds; empty for most.
+    pub raises: Vec<Raise>,
+    pub sql: Option<SqlArgument>,
+    /// Context key to argument path.
+    pub context: BTreeMap<String, String>,
+    pub self_modifying: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Raise {
+    pub when: Condition,
+    pub to: RiskLevel,
+    pub classification: Option<Classification>,
+}
+
+/// Which argument is SQL, and whose.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SqlArgument {
+    pub argument: String,
+    pub dialect: Dialect,
+    /// Absent: any table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed_tables: Option<Vec<String>>,
+}
+
+scale!(
+    Dialect, "postgres, sqlite, mysql, generic",
+    { Postgres = "postgres", Sqlite = "sqlite", Mysql = "mysql", Generic = "generic", }
+);
+
 impl ClassifiedTool {
     pub fn new(manifest: ToolManifest, raised_to: Option<Classification>) -> Self {
         let least = manifest.risk_level.classification();
         let classification = raised_to.map_or(least, |wanted| least.raised_to(wanted));
-        Self { manifest, classification, metadata: None }
+        let made = Self { manifest, classification, metadata: None, handling: Handling::default(), digest: "".into() };
+        made.named()
     }
 
     #[must_use]
     pub fn described(mut self, metadata: Option<ToolMetadata>) -> Self {
         self.metadata = metadata;
+        self.named()
+    }
+
+    #[must_use]
+    pub fn handled(mut self, handling: Handling) -> Self {
+        self.handling = handling;
+        self.named()
+    }
+
+    fn named(mut self) -> Self {
+        let Handling { action_type, raises, sql, context, self_modifying } = &self.handling;
+        let raises: Vec<_> = raises.iter().map(|one| (one.when.written(), one.to, one.classification)).collect();
+        let handling = (action_type, raises, sql, context, self_modifying);
+        // Only plain data is serialised, so this cannot fail; an empty digest would merely be a useless one.
+        let parts = (&self.manifest, self.classification, &self.metadata, handling);
+        self.digest = digest::named(&serde_json_canonicalizer::to_vec(&parts).unwrap_or_default()).into();
         self
     }
 }
 
-#[derive(Debug, Clone, Serialize)]
+/// What an agent must have shown before it may be promoted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PromotionRules {
+    /// By the mode it is promoted from.
+    pub from: BTreeMap<AgentMode, Earned>,
+    /// The share of refused calls that is still clean.
+    pub denials: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Earned {
+    pub calls: u64,
+    /// The share of calls that went well.
+    pub success: f64,
+    /// Counted over so many days.
+    pub days: u32,
+}
+
+impl Default for PromotionRules {
+    fn default() -> Self {
+        let earned = Earned { calls: 20, success: 0.95, days: 30 };
+        let from = [AgentMode::Shadow, AgentMode::Advisory, AgentMode::PartialAuto].map(|mode| (mode, earned));
+        Self { from: from.into(), denials: 0.05 }
+    }
+}
+
+#[derive(Clone)]
 pub struct Policies {
-    pub tools: BTreeMap<ToolName, Arc<ClassifiedTool>>,
+    pub tools: ToolMap,
     pub matrix: Matrix,
+    pub rules: RuleSet,
+    pub access: Arc<dyn AccessRules>,
+    pub scan: ScanRules,
+    pub promotion: PromotionRules,
     /// SHA-256 of everything above: names the rules that a trace was decided under.
-    #[serde(skip)]
     pub digest: String,
 }
 
 impl Policies {
-    pub fn new(tools: BTreeMap<ToolName, Arc<ClassifiedTool>>, matrix: Matrix) -> Self {
-        let mut policies = Self { tools, matrix, digest: String::new() };
-        // Only plain data is serialised, so this cannot fail; an empty digest would merely be a useless one.
-        let canonical = serde_json_canonicalizer::to_vec(&policies).unwrap_or_default();
-        policies.digest = digest::named(&canonical);
-        policies
+    pub fn new(tools: impl IntoIterator<Item = (ToolName, Arc<ClassifiedTool>)>, matrix: Matrix) -> Self {
+        let (rules, access) = (RuleSet::default(), Arc::new(NoAccessRules));
+        let (scan, promotion) = (ScanRules::default(), PromotionRules::default());
+        let tools = tools.into_iter().collect();
+        Self { tools, matrix, rules, access, scan, promotion, digest: String::new() }.named()
+    }
+
+    #[must_use]
+    pub fn with_rules(mut self, rules: RuleSet, access: Arc<dyn AccessRules>) -> Self {
+        self.rules = rules;
+        self.access = access;
+        self.named()
+    }
+
+    #[must_use]
+    pub fn with_scan(mut self, scan: ScanRules) -> Self {
+        self.scan = scan;
+        self.named()
+    }
+
+    #[must_use]
+    pub fn with_promotion(mut self, promotion: PromotionRules) -> Self {
+        self.promotion = promotion;
+        self.named()
+    }
+
+    fn named(mut self) -> Self {
+        // Ordered here and nowhere else: the digest may not depend on how a map happens to lie.
+        let tools: BTreeMap<_, _> = self.tools.iter().map(|(name, tool)| (name, &tool.digest)).collect();
+        let rest = (self.rules.digest(), self.access.digest(), &self.scan, &self.promotion);
+        let canonical = serde_json_canonicalizer::to_vec(&(tools, &self.matrix, rest)).unwrap_or_default();
+        self.digest = digest::named(&canonical);
+        self
     }
 
     pub fn tool(&self, name: &ToolName) -> Option<&Arc<ClassifiedTool>> {
         self.tools.get(name)
+    }
+}
+
+impl fmt::Debug for Policies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Policies({} tools, {})", self.tools.len(), self.digest)
     }
 }

@@ -1,5 +1,9 @@
 //! Every port: what the gateway needs of the world, as traits. Adapters live in `store`, `upstream`, `tools`, `server`.
 
+mod approvals;
+mod history;
+mod live;
+mod policies;
 mod upstream;
 
 use std::sync::Arc;
@@ -21,6 +25,12 @@ use crate::outcome::AuditRow;
 use crate::refusal::Answer;
 use crate::trace::{Head, Trace, TraceDraft};
 
+pub use approvals::{Approvals, NoNotifier, Notifier, NotifyError};
+pub use history::{CallCursor, History, Invariant, Proof, Proofs, RecordedCall, TierCount};
+pub use live::{LiveRows, LiveStore, NewSuspension, PinNews, PinRow, PinState, PinStore, Standing};
+pub use policies::{
+    AccessRow, AgentPolicyRow, ManifestRow, NewAccessPolicy, NewAgentPolicy, PolicyKind, PolicyStore, RuleType,
+};
 pub use upstream::{Answered, Content, ExecutionEngine, NewSession, Spoken, StreamItem, Upstream, UpstreamError};
 
 /// The time and fresh identities.
@@ -158,6 +168,9 @@ pub struct NewAgent {
     pub max_risk: Risk,
     pub owner_name: Option<String>,
     pub owner_email: Option<String>,
+    /// What access policies know it by; kept in the registry's `metadata.roles`.
+    #[serde(default)]
+    pub roles: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -215,6 +228,10 @@ pub trait TenantStore: Send + Sync {
     ) -> Result<AgentRecord, StoreError>;
     async fn agents(&self, tenant: TenantId) -> Result<Vec<AgentRecord>, StoreError>;
     async fn agent(&self, tenant: TenantId, agent: &AgentId) -> Result<AgentRecord, StoreError>;
+    async fn set_agent_autonomy(&self, tenant: TenantId, agent: &AgentId, autonomy: Autonomy)
+    -> Result<(), StoreError>;
+    /// Replaces all it had.
+    async fn set_agent_roles(&self, tenant: TenantId, agent: &AgentId, roles: &[String]) -> Result<(), StoreError>;
     async fn set_agent_status(&self, tenant: TenantId, agent: &AgentId, status: AgentStatus) -> Result<(), StoreError>;
     async fn add_key(
         &self,

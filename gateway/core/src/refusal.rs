@@ -1,10 +1,14 @@
 //! What a caller is told when the answer is no: the one place that turns a refusal into an HTTP answer.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use futures::stream::BoxStream;
 use gateway_protocol::{Id, Malformed, Message, RpcError, code, sse};
+use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use uuid::Uuid;
 
 use crate::names::TraceId;
 use crate::ports::{AuthError, Limited, UpstreamError};
@@ -55,6 +59,8 @@ struct DecisionObject<'a> {
     trace_id: &'a TraceId,
     decision: Decision,
     #[serde(skip_serializing_if = "Option::is_none")]
+    approval_id: Option<Uuid>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     reasons: Option<&'a [Reason]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_after_ms: Option<u64>,
@@ -62,7 +68,8 @@ struct DecisionObject<'a> {
 
 impl<'a> DecisionObject<'a> {
     fn deny(trace_id: &'a TraceId, reason: &'a Reason) -> Self {
-        Self { trace_id, decision: Decision::Deny, reasons: Some(std::slice::from_ref(reason)), retry_after_ms: None }
+        let reasons = Some(std::slice::from_ref(reason));
+        Self { trace_id, decision: Decision::Deny, approval_id: None, reasons, retry_after_ms: None }
     }
 
     fn into_value(self) -> Value {
@@ -78,6 +85,17 @@ pub struct Refused<'a> {
     /// Refused tool calls are results that a model can read; other methods get errors.
     pub tool: Option<&'a str>,
     pub modern: bool,
+    /// What a human was asked.
+    pub waiting: Option<Waiting>,
+}
+
+/// A question to a human that is still open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waiting {
+    pub approval: Uuid,
+    pub until: Timestamp,
+    /// Somebody other than the agent's own user must decide.
+    pub four_eyes: bool,
 }
 
 impl Refused<'_> {
@@ -87,7 +105,8 @@ impl Refused<'_> {
         };
         let reasons = (!manner.terse).then_some(self.reasons);
         let Self { trace_id, decision, .. } = *self;
-        let object = DecisionObject { trace_id, decision, reasons, retry_after_ms: None }.into_value();
+        let approval_id = self.waiting.map(|waiting| waiting.approval);
+        let object = DecisionObject { trace_id, decision, approval_id, reasons, retry_after_ms: None }.into_value();
         match self.tool {
             Some(tool) if !manner.rpc_errors => {
                 let mut result = Map::new();
@@ -110,7 +129,9 @@ impl Refused<'_> {
     /// A wider token would do: the challenge names the one scope that is missing, so that a client can ask for exactly that.
     pub fn step_up(&self, id: Option<Id>, scope: Scope, metadata_url: Option<&str>) -> Answer {
         let Self { trace_id, decision, reasons, .. } = *self;
-        let object = DecisionObject { trace_id, decision, reasons: Some(reasons), retry_after_ms: None }.into_value();
+        let reasons = Some(reasons);
+        let object =
+            DecisionObject { trace_id, decision, approval_id: None, reasons, retry_after_ms: None }.into_value();
         let message = format!("a token with the scope `{}` is needed for this", scope.as_str());
         let error = RpcError { code: code::DENIED, message, data: Some(object) };
         let mut challenge =
@@ -130,14 +151,17 @@ impl Refused<'_> {
 
     /// What was refused, why, and what to do next: models recover from a sentence.
     fn text(&self, subject: &str, manner: Manner) -> String {
-        let (what, next) = match self.decision {
-            Decision::ApprovalRequired => (
+        let (what, next) = match (self.decision, self.waiting) {
+            (Decision::ApprovalRequired, Some(waiting)) => {
+                ("needs a human's approval and was not carried out", waiting.text().into())
+            }
+            (Decision::ApprovalRequired, None) => (
                 "needs a human's approval and was not carried out",
-                "Ask the person you work for to approve it, then repeat the same call.",
+                Cow::Borrowed("Ask the person you work for to approve it, then repeat the same call."),
             ),
             _ => (
                 "was refused and not carried out",
-                "Do not repeat it unchanged; choose another way or ask the operator.",
+                Cow::Borrowed("Do not repeat it unchanged; choose another way or ask the operator."),
             ),
         };
         let why = match manner.terse {
@@ -145,6 +169,20 @@ impl Refused<'_> {
             false => self.reasons.iter().map(|reason| format!(" {}.", reason.message)).collect(),
         };
         format!("{subject} {what}.{why} {next} (trace {})", self.trace_id)
+    }
+}
+
+impl Waiting {
+    fn text(&self) -> String {
+        let Self { approval, until, four_eyes } = self;
+        let who = match four_eyes {
+            true => "somebody other than this agent's own user",
+            false => "somebody",
+        };
+        let until = until.strftime("%Y-%m-%d %H:%MZ");
+        format!(
+            "Approval {approval} was requested and waits until {until}; {who} must decide. Repeat the same call afterwards."
+        )
     }
 }
 

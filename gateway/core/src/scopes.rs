@@ -29,7 +29,7 @@ impl Scope {
     /// What this exchange needs. A tool nobody classified counts as the worst.
     pub fn needed(exchange: &Exchange) -> Self {
         match &exchange.subject {
-            Subject::Tool(tool) => match tool.classified.as_ref().map(|known| known.manifest.risk_level) {
+            Subject::Tool(tool) => match tool.classified.as_ref().map(|_| tool.effective.risk_level) {
                 Some(RiskLevel::ReadOnly | RiskLevel::ProposeOnly) => Self::Read,
                 Some(RiskLevel::LowWrite) => Self::Write,
                 Some(RiskLevel::HighWrite) | None => Self::Destructive,

@@ -30,7 +30,20 @@ pub struct Session {
     /// What the client said of itself, so that a node can open the session anew once its home is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     handshake: Option<Handshake>,
+    /// Which questions of ours its client can show a person: `FORM`, `URL`.
+    #[serde(default, skip_serializing_if = "is_none")]
+    asks: u8,
 }
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
+fn is_none(asks: &u8) -> bool {
+    *asks == 0
+}
+
+/// The client can show a form.
+pub const FORM: u8 = 1;
+/// The client can send a person to a page.
+pub const URL: u8 = 2;
 
 impl Session {
     /// A session whose state is the upstream's: every node can use it as it is.
@@ -42,7 +55,19 @@ impl Session {
             upstream,
             home: None,
             handshake: None,
+            asks: 0,
         }
+    }
+
+    #[must_use]
+    pub fn asking(mut self, asks: u8) -> Self {
+        self.asks = asks;
+        self
+    }
+
+    /// Whether its client said that it can show a person such a question.
+    pub fn may_ask(&self, kind: u8) -> bool {
+        self.asks & kind != 0
     }
 
     /// A session whose state is in the process at `home`. A handshake too large to travel in a header is left out: such a

@@ -2,6 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::needless_pass_by_value)]
 
 pub mod bench;
+mod no_approvals;
+
+pub use no_approvals::NoApprovals;
 
 use std::sync::Mutex;
 

@@ -1,6 +1,13 @@
 //! What one plugin says of a call, and what all of them together decide.
 
+use std::borrow::Cow;
+
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
+
+use crate::classification::{Autonomy, DecisionType, Risk, scale};
+use crate::manifest::AgentMode;
+use crate::names::ToolName;
 
 /// A plugin's word. The chain adds the plugin's name; the plugin names its rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,17 +23,79 @@ pub enum Verdict {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Objection {
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
     pub message: String,
+    /// How soon a human must have answered, where a policy says so.
+    pub respond_within: Option<SignedDuration>,
+    /// What would take this objection away.
+    pub remedy: Option<Remedy>,
+}
+
+/// What could be changed so that a call passes; tried, never promised.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remedy {
+    Approve,
+    Mode(AgentMode),
+    Autonomy(Autonomy),
+    MaxRisk(Risk),
+    AllowType(DecisionType),
+    Role(String),
+    /// Other arguments: which, in words.
+    Arguments(String),
+    /// The tool's changed definition is accepted.
+    Accept(ToolName),
+    /// The policy of this name is changed or its mode is lowered.
+    Policy(String),
+}
+
+impl Objection {
+    pub fn new(rule: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self { rule: rule.into(), message: message.into(), respond_within: None, remedy: None }
+    }
+
+    #[must_use]
+    pub fn within(mut self, time: Option<SignedDuration>) -> Self {
+        self.respond_within = time;
+        self
+    }
+
+    #[must_use]
+    pub fn cured_by(mut self, remedy: Remedy) -> Self {
+        self.remedy = Some(remedy);
+        self
+    }
 }
 
 impl Verdict {
-    pub fn deny(rule: &'static str, message: impl Into<String>) -> Self {
-        Self::Deny(Objection { rule, message: message.into() })
+    pub fn deny(rule: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self::Deny(Objection::new(rule, message))
     }
 
-    pub fn escalate(rule: &'static str, message: impl Into<String>) -> Self {
-        Self::Escalate(Objection { rule, message: message.into() })
+    pub fn escalate(rule: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self::Escalate(Objection::new(rule, message))
+    }
+}
+
+scale!(
+    /// What a policy's word is worth: written down, also told to the caller, or obeyed.
+    PolicyMode, "shadow, advisory, enforce",
+    { Shadow = "shadow", Advisory = "advisory", Enforce = "enforce", }
+);
+
+/// One verdict of a judge, with the worth of the policy it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opinion {
+    pub verdict: Verdict,
+    pub mode: PolicyMode,
+}
+
+impl Opinion {
+    pub fn new(verdict: Verdict, mode: PolicyMode) -> Self {
+        Self { verdict, mode }
+    }
+
+    pub fn enforced(verdict: Verdict) -> Self {
+        Self { verdict, mode: PolicyMode::Enforce }
     }
 }
 
@@ -69,5 +138,7 @@ pub struct Heard {
     pub plugin: &'static str,
     pub verdict: &'static str,
     pub reason: Option<Reason>,
+    /// The worth of the policy that spoke; a judge without policies of its own enforces.
+    pub mode: PolicyMode,
     pub observed: bool,
 }

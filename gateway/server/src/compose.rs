@@ -9,9 +9,9 @@ use arc_swap::ArcSwap;
 use gateway_core::gateway::{Gateway, Ports, Settings};
 use gateway_core::home::Home;
 use gateway_core::matrix::Matrix;
-use gateway_core::ports::{ExecutionEngine, Peers, Seal, Upstream, Usage};
+use gateway_core::ports::{ExecutionEngine, NoNotifier, Peers, Seal, Upstream, Usage};
 use gateway_core::refusal::Manner;
-use gateway_core::{Chain, Namespace};
+use gateway_core::{Chain, LiveHandle, Namespace};
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
 use gateway_tools::adp;
 use gateway_upstream::{Engine, HttpPeers, Member, ServerInfo};
@@ -66,6 +66,8 @@ pub struct Node {
     pub gateway: Arc<Gateway>,
     pub store: Store,
     pub engine: Mutex<Arc<Engine>>,
+    /// The rows that take effect while running.
+    pub live: Arc<LiveHandle>,
     writer: Arc<AuditWriter>,
     limits: Arc<RateLimits>,
     /// The matrix in force, for the governance tools.
@@ -115,6 +117,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     let seal: Arc<dyn Seal> = Arc::new(AeadSeal::new(&seal_key));
     let peers: Arc<dyn Peers> = Arc::new(HttpPeers::default());
     let home = home(config);
+    let live = Arc::new(LiveHandle::default());
     let ports = Ports {
         directory: Arc::new(directory),
         usage: Arc::clone(&limits) as _,
@@ -124,6 +127,10 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         seal: Arc::clone(&seal),
         peers: Arc::clone(&peers),
         once: store.once(),
+        approvals: store.approvals(),
+        notifier: Arc::new(NoNotifier),
+        live: Arc::clone(&live),
+        definitions: Arc::default(),
         home: home.clone(),
     };
     let gateway = Arc::new(Gateway::new(chain(policies), Arc::clone(&engine) as _, ports, settings(config)));
@@ -131,6 +138,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         gateway,
         store,
         engine: Mutex::new(engine),
+        live,
         writer,
         limits,
         matrix,
@@ -149,7 +157,7 @@ pub fn random_bytes() -> [u8; 32] {
 }
 
 fn chain(loaded: LoadedPolicies) -> Chain {
-    let plugins = gateway_plugins::all(loaded.policies.matrix.clone(), |name| loaded.mode(name));
+    let plugins = gateway_plugins::all(&loaded.policies, |name| loaded.mode(name));
     Chain::new(plugins, Arc::new(loaded.policies))
 }
 

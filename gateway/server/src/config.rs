@@ -8,6 +8,7 @@ mod environment;
 mod numbers;
 mod problem;
 mod sound;
+mod sound_decision;
 mod sound_upstreams;
 #[cfg(test)]
 mod tests;
@@ -46,6 +47,11 @@ pub struct Config {
     pub upstreams: BTreeMap<Namespace, UpstreamConfig>,
     /// `None`: the policies shipped with the gateway.
     pub policies: Option<PathBuf>,
+    /// Policies on trial.
+    pub candidate: Option<PathBuf>,
+    /// How long a list that was seen is good enough.
+    pub pins_recheck: Duration,
+    pub approvals: Approvals,
     pub identity: Identity,
     pub audit: Audit,
     pub limits: Limits,
@@ -92,6 +98,38 @@ pub struct UpstreamConfig {
     pub timeout: Duration,
     pub protocol: Protocol,
     pub cache: Option<CacheRule>,
+    pub pins: Pinning,
+    /// Its annotations may lower a suggestion.
+    pub trusted: bool,
+}
+
+/// When a tool's definition counts as accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Pinning {
+    #[default]
+    FirstUse,
+    Explicit,
+    Off,
+}
+
+/// How humans are asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approvals {
+    pub deadline: Duration,
+    /// How long a yes may be used.
+    pub use_within: Duration,
+    /// What people call the console, without a slash at its end; `None`: its listener's address.
+    pub url: Option<String>,
+    pub show_arguments: bool,
+    pub webhook: Option<Webhook>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Webhook {
+    /// May hold a token in its path.
+    pub url: Secret,
+    pub secret: Secret,
 }
 
 #[derive(Clone, PartialEq)]
@@ -184,6 +222,8 @@ pub struct Limits {
     pub call_time: Duration,
     /// Listening streams of one agent.
     pub streams: usize,
+    /// Approvals of one agent that wait.
+    pub pending_approvals: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
@@ -272,6 +312,6 @@ impl Config {
 
     /// What a change of is worth reloading for.
     pub fn watched(&self) -> Vec<PathBuf> {
-        self.file.iter().chain(&self.policies).cloned().collect()
+        self.file.iter().chain(&self.policies).chain(&self.candidate).cloned().collect()
     }
 }

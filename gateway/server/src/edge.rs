@@ -213,7 +213,7 @@ impl McpEdge {
 }
 
 /// The gateway's answer, even if it loses its head over the question.
-async fn handled(gateway: &Gateway, inbound: Inbound) -> Answer {
+async fn handled(gateway: &Arc<Gateway>, inbound: Inbound) -> Answer {
     let handled = AssertUnwindSafe(gateway.handle(inbound)).catch_unwind().await;
     handled.unwrap_or_else(|_| {
         tracing::error!("handling a request panicked");

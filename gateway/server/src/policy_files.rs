@@ -78,7 +78,7 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
         }
         problems.extend(told.into_found());
     }
-    let tools = manifests.tools.into_iter().map(|(name, tool)| (name, Arc::new(tool))).collect();
+    let tools = manifests.tools.into_iter().map(|(name, tool)| (name, Arc::new(tool)));
     LoadedPolicies { policies: Policies::new(tools, matrix), modes }
 }
 

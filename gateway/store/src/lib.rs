@@ -10,6 +10,7 @@ mod demo_database;
 mod directory;
 mod failure;
 mod migrations;
+mod not_yet;
 mod once;
 mod postgres;
 mod records;

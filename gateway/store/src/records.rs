@@ -1,7 +1,7 @@
 //! Agents and keys between their rows and the gateway's types, the same for both engines.
 
 use gateway_core::identity::{Principal, PrincipalKind};
-use gateway_core::ports::{AgentRecord, AgentStatus, KeyOwner, NewAgent};
+use gateway_core::ports::{AgentRecord, AgentStatus, KeyOwner, NewAgent, StoreError};
 use gateway_core::{AgentId, Autonomy, BoxError, DecisionType, Risk, TenantId};
 use uuid::Uuid;
 
@@ -20,6 +20,8 @@ pub(crate) struct AgentRow {
     pub max_risk: Option<String>,
     pub owner_name: Option<String>,
     pub owner_email: Option<String>,
+    /// `metadata`, of which `roles` is ours to read.
+    pub metadata: Option<serde_json::Value>,
     pub status: Option<String>,
     pub created_at: Option<String>,
 }
@@ -43,10 +45,43 @@ impl AgentRow {
                 max_risk: self.max_risk.map_or(Ok(Risk::R1), |risk| risk.parse())?,
                 owner_name: self.owner_name,
                 owner_email: self.owner_email,
+                roles: roles(self.metadata.as_ref()),
             },
             status: status(self.status.as_deref()),
             created_at: self.created_at.unwrap_or_default(),
         })
+    }
+}
+
+/// Metadata is anybody's to write: what is not a list of texts gives no role.
+fn roles(metadata: Option<&serde_json::Value>) -> Vec<String> {
+    let listed = metadata.and_then(|metadata| metadata.get("roles")).and_then(serde_json::Value::as_array);
+    listed.into_iter().flatten().filter_map(|role| role.as_str().map(str::to_owned)).collect()
+}
+
+/// What is put into `metadata` for these roles; whatever else stands there stays.
+pub(crate) fn roles_metadata(roles: &[String]) -> serde_json::Value {
+    serde_json::json!({ "roles": roles })
+}
+
+/// A new agent's whole `metadata`.
+pub(crate) fn first_metadata(agent: &NewAgent) -> serde_json::Value {
+    if agent.roles.is_empty() { serde_json::json!({}) } else { roles_metadata(&agent.roles) }
+}
+
+/// The operators' chain is nobody's name.
+pub(crate) fn not_reserved(agent: &NewAgent) -> Result<(), StoreError> {
+    match agent.agent_id.is_reserved() {
+        true => Err(StoreError::Invalid(format!("`{}` is the name of the operators' own chain", agent.agent_id))),
+        false => Ok(()),
+    }
+}
+
+/// An update that met no row named an agent that is not there.
+pub(crate) fn met(rows: u64, agent: &AgentId) -> Result<(), StoreError> {
+    match rows {
+        0 => Err(StoreError::NotFound(format!("agent `{agent}`"))),
+        _ => Ok(()),
     }
 }
 
@@ -82,6 +117,8 @@ pub(crate) fn agent_principal(record: &AgentRecord) -> Principal {
         max_risk: record.agent.max_risk,
         scopes: Vec::new(),
         scoped: false,
+        roles: record.agent.roles.clone(),
+        owner: record.agent.owner_email.clone().or_else(|| record.agent.owner_name.clone()),
     }
 }
 
@@ -109,6 +146,8 @@ pub(crate) fn tenant_key(
         max_risk: Risk::R1,
         scopes,
         scoped: false,
+        roles: Vec::new(),
+        owner: None,
     };
     // A key without a tenant opens nothing.
     Ok(KeyOwner {

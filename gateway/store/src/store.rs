@@ -3,10 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use gateway_core::ports::{Ledger, Once, StoreError, TenantStore, ToolRegistry};
+use gateway_core::ports::{
+    Approvals, History, Ledger, LiveStore, Once, PinStore, PolicyStore, Proofs, Standing, StoreError, TenantStore,
+    ToolRegistry,
+};
 use rand::RngCore;
 use sqlx::postgres::PgPool;
 
+use crate::not_yet::NotYet;
 use crate::once::{PostgresOnce, SqliteOnce};
 use crate::postgres::{self, PostgresLedger, PostgresTenants, PostgresTools};
 use crate::sqlite::{SqliteLedger, SqlitePools, SqliteTenants, SqliteTools};
@@ -18,6 +22,13 @@ pub struct Store {
     registry: Arc<dyn ToolRegistry>,
     ledger: Arc<dyn Ledger>,
     once: Arc<dyn Once>,
+    policies: Arc<dyn PolicyStore>,
+    live: Arc<dyn LiveStore>,
+    pins: Arc<dyn PinStore>,
+    approvals: Arc<dyn Approvals>,
+    standing: Arc<dyn Standing>,
+    proofs: Arc<dyn Proofs>,
+    history: Arc<dyn History>,
 }
 
 enum Engine {
@@ -39,6 +50,13 @@ impl Store {
                 registry: Arc::new(SqliteTools::new(&pools)),
                 ledger: Arc::new(SqliteLedger::new(pools.clone())),
                 once: Arc::new(SqliteOnce::new(pools.clone())),
+                policies: Arc::new(NotYet),
+                live: Arc::new(NotYet),
+                pins: Arc::new(NotYet),
+                approvals: Arc::new(NotYet),
+                standing: Arc::new(NotYet),
+                proofs: Arc::new(NotYet),
+                history: Arc::new(NotYet),
                 engine: Engine::Sqlite(pools),
             });
         }
@@ -54,6 +72,13 @@ impl Store {
             registry: Arc::new(PostgresTools::new(&pool)),
             ledger: Arc::new(PostgresLedger::new(pool.clone())),
             once: Arc::new(PostgresOnce::new(pool.clone())),
+            policies: Arc::new(NotYet),
+            live: Arc::new(NotYet),
+            pins: Arc::new(NotYet),
+            approvals: Arc::new(NotYet),
+            standing: Arc::new(NotYet),
+            proofs: Arc::new(NotYet),
+            history: Arc::new(NotYet),
             engine: Engine::Postgres(pool),
         })
     }
@@ -73,6 +98,34 @@ impl Store {
 
     pub fn ledger(&self) -> Arc<dyn Ledger> {
         Arc::clone(&self.ledger)
+    }
+
+    pub fn policies(&self) -> Arc<dyn PolicyStore> {
+        Arc::clone(&self.policies)
+    }
+
+    pub fn live(&self) -> Arc<dyn LiveStore> {
+        Arc::clone(&self.live)
+    }
+
+    pub fn pins(&self) -> Arc<dyn PinStore> {
+        Arc::clone(&self.pins)
+    }
+
+    pub fn approvals(&self) -> Arc<dyn Approvals> {
+        Arc::clone(&self.approvals)
+    }
+
+    pub fn standing(&self) -> Arc<dyn Standing> {
+        Arc::clone(&self.standing)
+    }
+
+    pub fn proofs(&self) -> Arc<dyn Proofs> {
+        Arc::clone(&self.proofs)
+    }
+
+    pub fn history(&self) -> Arc<dyn History> {
+        Arc::clone(&self.history)
     }
 
     /// A key that every node on this database shares, made when first asked for.

@@ -101,7 +101,7 @@ impl Client {
         let name: gateway_core::ToolName = name.parse().unwrap();
         let mut params = params;
         params["name"] = json!(name.tool());
-        let subject = Subject::Tool(ToolSubject { name, classified: None, observed: false });
+        let subject = Subject::Tool(ToolSubject::new(name, None, false));
         self.permit_for(Ask::Message(self.described(id, "tools/call", params)), subject)
     }
 

@@ -17,11 +17,11 @@ pub fn look_at(place: &Place<'_>, findings: &mut Findings<'_>) {
     };
     let turkish = place.text.contains(['ş', 'ğ', 'Ş', 'Ğ', 'İ']);
     for word in &words {
-        let mut disguised = word.chars().filter(|letter| is_disguise(*letter));
+        let latin = word.chars().any(|letter| letter.is_ascii_alphabetic());
+        let mut disguised = word.chars().filter(|letter| is_disguise(*letter) || (latin && is_neighbour(*letter)));
         let Some(letter) = disguised.next() else { continue };
         let count = 1 + disguised.count();
         let all = word.chars().count();
-        let latin = word.chars().any(|letter| letter.is_ascii_alphabetic());
         let suspicious = match letter.script() {
             _ if letter == 'ı' && turkish => false,
             Script::Latin if is_styled(letter) => latin || count >= 3 || (all == count && !east_asian(place.text)),
@@ -45,6 +45,11 @@ fn is_disguise(letter: char) -> bool {
     !letter.is_ascii() && letter.is_alphabetic() && !matches!(letter, 'ª' | 'º' | 'þ' | 'Þ' | 'ß' | 'ℹ' | '™' | '№') && (is_styled(letter) || imitated(letter).is_some_and(|looks| looks.is_ascii_alphabetic()))
 }
 
+/// Alphabets that Latin letters are imitated with: none of their letters belongs into a Latin word.
+fn is_neighbour(letter: char) -> bool {
+    matches!(letter.script(), Script::Cyrillic | Script::Greek | Script::Armenian | Script::Cherokee | Script::Coptic | Script::Lisu)
+}
+
 /// Letters of mathematics, full width, in circles or squares, raised or lowered.
 fn is_styled(letter: char) -> bool {
     matches!(u32::from(letter), 0x1D00..=0x1DBF | 0x2071 | 0x207F | 0x2090..=0x209C | 0x2100..=0x218F | 0x24B6..=0x24E9
@@ -54,7 +59,7 @@ fn is_styled(letter: char) -> bool {
 
 /// `μs`, `kΩ`, `Δt`: a unit or a difference.
 fn is_quantity(word: &str) -> bool {
-    word.chars().count() <= 4 && word.chars().filter(|letter| matches!(letter, 'μ' | 'Ω' | 'Δ' | 'π' | 'σ' | 'λ' | 'α' | 'β' | 'θ' | 'ε')).count() == 1
+    word.chars().count() <= 3 && word.chars().filter(|letter| matches!(letter, 'μ' | 'Ω' | 'Δ' | 'π' | 'σ' | 'λ' | 'α' | 'β' | 'θ' | 'ε')).count() == 1
         && word.chars().all(|letter| letter.is_ascii_alphanumeric() || letter.script() == Script::Greek) && !word.contains(['ο', 'ν', 'α', 'ρ'])
 }
 

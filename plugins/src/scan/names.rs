@@ -13,7 +13,7 @@ use super::{Findings, LOOKALIKE_NAME};
 pub fn look_at(server: &str, name: &str, accepted: &[Accepted<'_>], findings: &mut Findings<'_>) {
     let folded = at_a_glance(name);
     for known in accepted {
-        let Some(other) = known.tool.get("name").and_then(Value::as_str) else { continue };
+        let Some(other) = known.definition.get("name").and_then(Value::as_str) else { continue };
         if other != name {
             let glance = at_a_glance(other);
             let mistaken = glance == folded || (known.server != server && nearly(&folded, &glance));
@@ -29,7 +29,7 @@ pub fn look_at(server: &str, name: &str, accepted: &[Accepted<'_>], findings: &m
     }
     // Aggregated names carry the server's: a tool that brings another server's along claims to be that one's.
     for known in accepted.iter().filter(|known| known.server != server) {
-        let Some(other) = known.tool.get("name").and_then(Value::as_str) else { continue };
+        let Some(other) = known.definition.get("name").and_then(Value::as_str) else { continue };
         if other.len() > 2 && known.server.len() > 2 && at_a_glance(&format!("{}{other}", known.server)) == folded {
             findings.say(LOOKALIKE_NAME, "/name", format!("`{}` claims to be `{other}` of {}", visible(name), known.server));
         }
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn slips_are_counted() {
-        for (one, other, slips) in [("read", "read", 0), ("raed", "read", 1), ("reed", "read", 1), ("reads", "read", 1), ("dare", "read", 3)] {
+        for (one, other, slips) in [("read", "read", 0), ("raed", "read", 1), ("reed", "read", 1), ("reads", "read", 1), ("dare", "read", 4)] {
             assert_eq!(distance(one, other, 3), slips, "{one} {other}");
         }
     }

@@ -13,7 +13,7 @@ use super::places::{Kind, Place};
 use super::{Findings, INSTRUCTIONS, ScanProblem};
 
 /// From here on a definition is reported.
-pub const ENOUGH: u32 = 3;
+pub const ENOUGH: u32 = 2;
 /// What the compiled patterns may take together.
 const LARGEST_SET: usize = 64 << 20;
 
@@ -23,7 +23,7 @@ const LARGEST_SET: usize = 64 << 20;
 pub struct WrittenPhrase {
     /// What such a phrase is for; phrases of one family add up less than those of several.
     pub family: String,
-    /// 3 alone is enough, 2 needs another, 1 needs more.
+    /// 2 and 3 are enough alone; 1 is a cue, and needs another of a different family in the same text.
     pub weight: u32,
     /// A regular expression over the text in small letters, without accents, with one space between words.
     pub pattern: String,
@@ -89,7 +89,7 @@ impl Phrases {
         for text in texts {
             heard.extend(self.matches(text, Kind::Prose));
         }
-        self.sum(&mut heard)
+        self.sum(&heard)
     }
 
     pub fn heard(&self, text: &str) -> Vec<&str> {
@@ -98,17 +98,23 @@ impl Phrases {
     }
 
     pub fn look_at(&self, places: &[Place<'_>], accepted: &[Accepted<'_>], server: &str, findings: &mut Findings<'_>) {
+        // Cues mean something only beside one another; what is loud counts wherever it stands.
         let mut heard = Vec::new();
         let mut loudest: Option<(u32, &str)> = None;
         for place in places {
-            let mut here = self.matches(place.text, place.kind);
-            heard.extend(here.iter().copied());
-            let score = self.sum(&mut here) + self.names_another(place, accepted, server);
+            // The address of a schema's language and the like are no prose.
+            if ["/$schema", "/$id", "/$ref"].iter().any(|formal| place.path.ends_with(formal)) {
+                continue;
+            }
+            let here = self.matches(place.text, place.kind);
+            let loud = |at: &&usize| place.kind != Kind::Prose || self.written.get(**at).is_some_and(|known| known.weight > 1);
+            heard.extend(here.iter().filter(loud).copied());
+            let score = self.sum(&here) + self.names_another(place, accepted, server);
             if score > loudest.map_or(0, |(most, _)| most) {
                 loudest = Some((score, &place.path));
             }
         }
-        let all = self.sum(&mut heard);
+        let all = self.sum(&heard);
         let Some((most, path)) = loudest else { return };
         if all.max(most) >= ENOUGH {
             let mut families: Vec<_> = heard.iter().filter_map(|at| Some(self.written.get(*at)?.family.as_str())).collect();
@@ -137,22 +143,17 @@ impl Phrases {
         found
     }
 
-    /// Hints count once a family, everything else once.
-    fn sum(&self, heard: &mut Vec<usize>) -> u32 {
-        heard.sort_unstable();
-        heard.dedup();
-        let mut hints: Vec<&str> = Vec::new();
-        let mut sum = 0;
-        for known in heard.iter().filter_map(|at| self.written.get(*at)) {
-            if known.weight == 1 {
-                if hints.contains(&known.family.as_str()) {
-                    continue;
-                }
-                hints.push(&known.family);
-            }
-            sum += known.weight;
-        }
-        sum
+    /// A cue counts once a family, and only where its family says nothing louder; everything else counts once.
+    fn sum(&self, heard: &[usize]) -> u32 {
+        let mut known: Vec<_> = heard.iter().filter_map(|at| Some((at, self.written.get(*at)?))).collect();
+        known.sort_unstable_by_key(|(at, _)| **at);
+        known.dedup_by_key(|(at, _)| **at);
+        let loud = |family: &str| known.iter().any(|(_, other)| other.weight > 1 && other.family == family);
+        let mut cues: Vec<&str> = known.iter().filter(|(_, one)| one.weight == 1 && !loud(&one.family)).map(|(_, one)| one.family.as_str()).collect();
+        cues.sort_unstable();
+        cues.dedup();
+        let cues = u32::try_from(cues.len()).unwrap_or(u32::MAX);
+        known.iter().filter(|(_, one)| one.weight > 1).map(|(_, one)| one.weight).fold(cues, u32::saturating_add)
     }
 
     /// A tool has no business with the tools of another server.
@@ -162,9 +163,9 @@ impl Phrases {
         }
         let text = readable(place.text);
         let demands = || self.demand.as_ref().is_some_and(|demand| demand.is_match(&text));
-        let own = |name: &str| accepted.iter().any(|known| known.server == server && known.tool.get("name").and_then(Value::as_str) == Some(name));
+        let own = |name: &str| accepted.iter().any(|known| known.server == server && known.definition.get("name").and_then(Value::as_str) == Some(name));
         let named = accepted.iter().filter(|known| known.server != server).any(|known| {
-            let name = known.tool.get("name").and_then(Value::as_str).unwrap_or_default();
+            let name = known.definition.get("name").and_then(Value::as_str).unwrap_or_default();
             // A single word may be just a word.
             name.len() >= 6 && name.contains(['_', '-', '.']) && !own(name) && contains_name(&text, &name.to_ascii_lowercase())
         });

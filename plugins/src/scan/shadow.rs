@@ -17,9 +17,9 @@ const ADORNMENTS: [&str; 44] = [
 
 pub fn look_at(server: &str, name: &str, tool: &Value, accepted: &[Accepted<'_>], findings: &mut Findings<'_>) {
     for known in accepted.iter().filter(|known| known.server != server) {
-        let Some(other) = known.tool.get("name").and_then(Value::as_str) else { continue };
+        let Some(other) = known.definition.get("name").and_then(Value::as_str) else { continue };
         if other == name {
-            if copies(tool, known.tool) {
+            if copies(tool, known.definition) {
                 let what = format!("{} has a tool of this name that takes the same parameters or says the same", known.server);
                 findings.say(IMPERSONATION, "/name", what);
             }

@@ -25,7 +25,7 @@ pub fn saying(description: &str) -> Value {
 }
 
 pub fn found(scanner: &DefinitionScanner, tool: &Value, accepted: &[(&str, &Value)]) -> (ScanAction, Vec<Finding>) {
-    let accepted: Vec<_> = accepted.iter().map(|(server, tool)| Accepted { server, tool }).collect();
+    let accepted: Vec<_> = accepted.iter().map(|(server, definition)| Accepted { server, definition }).collect();
     let findings = scanner.scan("notes", tool, &accepted);
     (verdict(&findings), findings)
 }

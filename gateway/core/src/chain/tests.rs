@@ -56,7 +56,7 @@ fn exchange(level: Option<RiskLevel>, observed: bool) -> Exchange {
     });
     let params = json!({ "name": "tool" }).as_object().cloned();
     let ask = Ask::Message(Message::request(1, "tools/call", params));
-    let subject = Subject::Tool(ToolSubject { name, classified, observed });
+    let subject = Subject::Tool(ToolSubject::new(name, classified, observed));
     Exchange::new(TraceId::from_uuid(uuid::Uuid::nil()), Arc::new(Principal::anonymous()), Route::All, ask, subject)
 }
 

@@ -1,15 +1,16 @@
 //! What the trace of a decision says. Written text by text, because every call has one.
 
 use jiff::Timestamp;
+use uuid::Uuid;
 
 use super::tasks;
 use crate::canonical::{Canonical, Object, write_text};
-use crate::chain::Ruling;
-use crate::digest;
-use crate::exchange::Exchange;
+use crate::chain::{Compared, Ruling};
+use crate::exchange::{Exchange, Raised};
+use crate::identity::Principal;
 use crate::matrix::{Judgement, Question};
 use crate::trace::{EventType, TraceDraft};
-use crate::verdict::{Decision, Heard};
+use crate::verdict::{Decision, Heard, PolicyMode};
 
 pub(super) fn decision_draft(exchange: &Exchange, ruling: &Ruling, timestamp: Timestamp) -> TraceDraft {
     let (principal, part) = (&exchange.principal, exchange.classification());
@@ -53,30 +54,88 @@ fn authorization(judged: &Judgement, decision: Decision) -> Canonical {
     written.end()
 }
 
+/// In the order that the RFC gives the keys.
 fn context(exchange: &Exchange, ruling: &Ruling) -> Canonical {
-    let tool = exchange.tool().is_some();
-    let mut written = Object::with_capacity(448);
-    written.text("args_hash", arguments_hash(exchange).as_deref());
+    let tool = exchange.tool();
+    let mut written = Object::with_capacity(640);
+    if !ruling.advice.is_empty() {
+        list(written.member("advice"), &ruling.advice, |out, advice| write_text(&advice.rule, out));
+    }
+    if let Some(approval) = ruling.approval {
+        written.text("approval", Some(approval.hyphenated().encode_lower(&mut Uuid::encode_buffer())));
+    }
+    written.text("args_hash", exchange.arguments_hash().as_deref());
+    written.text("as", Some(&acting_as(&exchange.principal)));
+    if let Some(compared) = &ruling.compared {
+        written.raw("candidate", candidate(compared).as_str());
+    }
     if let Some(before) = &exchange.continues {
         written.text("continues", Some(before.as_str()));
     }
     written.text("decision", Some(ruling.decision.as_str()));
-    if !tool {
+    if let Some(known) = tool.and_then(|tool| tool.classified.as_ref()) {
+        written.text("manifest", Some(&known.digest));
+    }
+    if tool.is_none() {
         written.text("method", Some(subject(exchange)));
     }
     written.text("policies", Some(ruling.digest()));
+    if let Some(tool) = tool.filter(|tool| !tool.effective.why.is_empty()) {
+        list(written.member("raised"), &tool.effective.why, |out, why| out.push_str(raised(why).as_str()));
+    }
+    written.text("rules", Some(&ruling.rules));
     if let Some(task) = tasks::digest_of(exchange) {
         written.text("task", Some(&task));
     }
-    if tool {
+    if tool.is_some() {
         written.text("tool", Some(subject(exchange)));
     }
     list(written.member("verdicts"), &ruling.heard, |out, heard| out.push_str(verdict(heard).as_str()));
     written.end()
 }
 
+/// What the caller was when this was decided, so that the call can be judged again: `A3 R2 D1,D2 [role]`.
+fn acting_as(principal: &Principal) -> String {
+    let mut text = String::with_capacity(32);
+    text.push_str(principal.autonomy.as_str());
+    text.push(' ');
+    text.push_str(principal.max_risk.as_str());
+    text.push(' ');
+    for (place, kind) in principal.allowed_types.iter().enumerate() {
+        text.push_str(if place > 0 { "," } else { "" });
+        text.push_str(kind.as_str());
+    }
+    if !principal.roles.is_empty() {
+        text.push_str(" [");
+        for (place, role) in principal.roles.iter().enumerate() {
+            text.push_str(if place > 0 { "," } else { "" });
+            text.push_str(role);
+        }
+        text.push(']');
+    }
+    text
+}
+
+fn candidate(compared: &Compared) -> Canonical {
+    let mut written = Object::with_capacity(128);
+    written.text("decision", compared.decision.map(Decision::as_str));
+    written.text("digest", Some(&compared.digest));
+    written.end()
+}
+
+/// Which rule, and how far; its message may hold what was asked.
+fn raised(why: &Raised) -> Canonical {
+    let mut written = Object::with_capacity(48);
+    written.text("rule", Some(&why.rule));
+    written.text("to", Some(why.to.as_str()));
+    written.end()
+}
+
 fn verdict(heard: &Heard) -> Canonical {
     let mut written = Object::with_capacity(64);
+    if heard.mode != PolicyMode::Enforce {
+        written.text("mode", Some(heard.mode.as_str()));
+    }
     if heard.observed {
         written.raw("observed", "true");
     }
@@ -103,15 +162,6 @@ fn list<T>(out: &mut String, items: &[T], write: impl Fn(&mut String, &T)) {
     out.push(']');
 }
 
-/// The digest of exactly what is sent, so that an approval can be bound to it and a copy recognised.
-fn arguments_hash(exchange: &Exchange) -> Option<String> {
-    let canonical = match exchange.arguments() {
-        Some(arguments) => serde_json_canonicalizer::to_vec(arguments),
-        None => serde_json_canonicalizer::to_vec(exchange.message()?.params()?),
-    };
-    Some(digest::named(&canonical.ok()?))
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -130,11 +180,18 @@ mod tests {
     #[test]
     fn what_is_written_in_order_is_canonical() {
         let reason = Reason::new("manifest", "mode_x_risk", "a \"quoted\" reason, é");
-        let observed = Heard { plugin: "manifest", verdict: "deny", reason: Some(reason), observed: true };
+        let observed = Heard {
+            plugin: "manifest",
+            verdict: "deny",
+            reason: Some(reason),
+            mode: PolicyMode::Enforce,
+            observed: true,
+        };
         let said = json!({"message": "a \"quoted\" reason, é", "plugin": "manifest", "rule": "mode_x_risk"});
         let expected = json!({"observed": true, "plugin": "manifest", "reason": said, "verdict": "deny"});
         assert_eq!(canonical(&verdict(&observed)), expected);
-        let plain = Heard { plugin: "matrix", verdict: "grant", reason: None, observed: false };
+        let plain =
+            Heard { plugin: "matrix", verdict: "grant", reason: None, mode: PolicyMode::Enforce, observed: false };
         assert_eq!(canonical(&verdict(&plain)), json!({"plugin": "matrix", "verdict": "grant"}));
         let judged = Judgement {
             result: Authorization::Authorized,

@@ -1,20 +1,27 @@
 //! From a message and its headers to an [`Exchange`]: which revision, which session, what it is about.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use gateway_protocol::{Malformed, Message, Revision, code, headers};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::rounds::{Rounds, Spend};
 use super::tasks::Tasks;
 use super::{Caller, Gateway, Shown, Wire, members};
 use crate::chain::Chain;
+use crate::classification::{Classification, DecisionType, Reversibility, Risk};
 use crate::exchange::{Ask, Exchange, Route, Subject, ToolSubject};
+use crate::live::TenantRules;
+use crate::manifest::RiskLevel;
 use crate::names::{ToolName, TraceId};
 use crate::ports::ExecutionEngine;
 use crate::resume;
 use crate::session::Session;
 
+/// Where an agent says what it takes its own call for.
+const DECLARED: &str = "io.portreeve/classification";
 const HANDSHAKE_BYTES: usize = 16 * 1024;
 
 pub(super) struct Described {
@@ -54,15 +61,31 @@ impl Gateway {
         };
         let revision =
             declared.or_else(|| session.as_ref().and_then(Session::revision)).or_else(|| offered_revision(&ask));
-        let subject = subject(&caller.route, &mut ask, chain, engine)?;
+        let live = self.ports.live.load();
+        let rules = Arc::clone(live.rules_of(caller.principal.tenant));
+        let mut subject = subject(&caller.route, &mut ask, chain, &rules, engine)?;
+        let mut said = None;
+        if let Subject::Tool(tool) = &mut subject {
+            (tool.standing, tool.pin) = self.ports.definitions.standing(&live.pins, &tool.name);
+            said = declared_class(&ask)?;
+        }
         let member = members::member(&caller.route, &mut ask, engine);
         let mut carried = caller.carried.clone();
         // Only the stateless era mirrors arguments in headers; before it nobody checks them, so nobody gets them.
         let mirrored = caller.headers.params.iter().filter(|_| declared.is_some_and(Revision::is_modern));
         carried.extend(mirrored.map(|(name, value)| (format!("{}{name}", headers::PARAM_PREFIX), value.clone())));
         let (principal, route) = (caller.principal.clone(), caller.route.clone());
-        let mut exchange =
-            Exchange { revision, session, carried, member, ..Exchange::new(trace_id, principal, route, ask, subject) };
+        let mut exchange = Exchange {
+            revision,
+            session,
+            carried,
+            member,
+            live,
+            rules,
+            at: self.ports.clock.now(),
+            declared: said,
+            ..Exchange::new(trace_id, principal, route, ask, subject)
+        };
         Tasks::new(&self.ports, &self.memory).open(&mut exchange)?;
         let spend = Rounds::new(&self.ports, Duration::ZERO).open(&mut exchange)?;
         let resumes = own_event(&mut exchange.ask);
@@ -77,25 +100,6 @@ fn open_session(caller: &Caller, ask: &Ask) -> Result<Option<Session>, Indescrib
         Shown::Nothing => Ok(None),
         Shown::Open(session) => Ok(Some(session.clone())),
         Shown::Gone => Err(Indescribable::SessionGone),
-    }
-}
-
-/// A batch is one body, so the session decides for all of its members.
-pub(super) fn batch_allowed(caller: &Caller, messages: &[Message]) -> Result<(), Malformed> {
-    let refuse = |what: &str| Err(Malformed::new(code::INVALID_REQUEST, what));
-    if messages.iter().any(|message| message.method() == Some("initialize")) {
-        return refuse("`initialize` cannot be part of a batch");
-    }
-    let said = caller.headers.protocol_version.as_deref().map(str::parse::<Revision>);
-    let revision = match (&caller.session, said) {
-        (Shown::Open(session), _) => session.revision(),
-        (_, Some(said)) => said.ok(),
-        // Without a header the specification has us assume the first Streamable HTTP revision, which has batches.
-        (_, None) => Some(Revision::V2025_03_26),
-    };
-    match revision.is_some_and(Revision::has_batches) {
-        true => Ok(()),
-        false => refuse("batches exist only in revision 2025-03-26: send one message at a time"),
     }
 }
 
@@ -139,6 +143,35 @@ fn modest_handshake(ask: &Ask) -> Result<(), Malformed> {
     }
 }
 
+/// What the agent itself says of its call; it can only raise what the manifest says.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct DeclaredClass {
+    decision_type: Option<DecisionType>,
+    risk: Option<Risk>,
+    reversibility: Option<Reversibility>,
+}
+
+fn declared_class(ask: &Ask) -> Result<Option<Classification>, Malformed> {
+    let Ask::Message(message) = ask else {
+        return Ok(None);
+    };
+    let Some(written) = message.meta().and_then(|meta| meta.get(DECLARED)) else {
+        return Ok(None);
+    };
+    let DeclaredClass { decision_type, risk, reversibility } =
+        DeclaredClass::deserialize(written).map_err(|error| {
+            let what = format!("`_meta[\"{DECLARED}\"]`: {error}");
+            Malformed::new(code::INVALID_PARAMS, what).answering(message.id())
+        })?;
+    let least = RiskLevel::ReadOnly.classification();
+    Ok(Some(Classification::new(
+        decision_type.unwrap_or(least.decision_type),
+        risk.unwrap_or(least.risk),
+        reversibility.unwrap_or(least.reversibility),
+    )))
+}
+
 /// What a legacy client offers in its handshake; the answer may settle on another.
 fn offered_revision(ask: &Ask) -> Option<Revision> {
     let Ask::Message(message) = ask else {
@@ -169,7 +202,13 @@ fn method_subject(method: &str) -> Subject {
     }
 }
 
-fn subject(route: &Route, ask: &mut Ask, chain: &Chain, engine: &dyn ExecutionEngine) -> Result<Subject, Malformed> {
+fn subject(
+    route: &Route,
+    ask: &mut Ask,
+    chain: &Chain,
+    rules: &TenantRules,
+    engine: &dyn ExecutionEngine,
+) -> Result<Subject, Malformed> {
     let Ask::Message(message) = ask else {
         return Ok(Subject::Plain);
     };
@@ -200,11 +239,10 @@ fn subject(route: &Route, ask: &mut Ask, chain: &Chain, engine: &dyn ExecutionEn
         // What is judged is what is sent: from here on the call carries the name its upstream knows.
         params.insert("name".into(), Value::from(name.tool()));
     }
-    Ok(Subject::Tool(ToolSubject {
-        classified: chain.policies().tool(&name).cloned(),
-        observed: engine.watches(&name),
-        name,
-    }))
+    // A tenant's own manifest is of a tool nobody else classified, or stricter than the file's.
+    let classified = rules.tool(&name).or_else(|| chain.policies().tool(&name)).cloned();
+    let observed = engine.watches(&name);
+    Ok(Subject::Tool(ToolSubject::new(name, classified, observed)))
 }
 
 /// A name as an error shows it: the caller chose its length and its letters, we choose what is kept of them.

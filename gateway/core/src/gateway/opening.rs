@@ -1,14 +1,14 @@
 //! How a session of the session eras begins: what the handshake settled, and the id that is made of it.
 
 use futures::StreamExt;
-use gateway_protocol::era::Handshake;
+use gateway_protocol::era::{Handshake, InputKind};
 use gateway_protocol::{Message, Outcome, Reply, Revision};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Gateway;
 use crate::exchange::Exchange;
 use crate::ports::{Content, NewSession, StreamItem};
-use crate::session::Session;
+use crate::session::{FORM, Session, URL};
 
 /// A handshake's answer comes within this many events, or the upstream is not speaking MCP.
 const HANDSHAKE_EVENTS: usize = 16;
@@ -17,12 +17,25 @@ impl Gateway {
     pub(super) fn new_session(&self, exchange: &Exchange, opened: NewSession, negotiated: Option<Revision>) -> Session {
         let Exchange { principal, route, revision, .. } = exchange;
         let revision = negotiated.or(*revision);
+        let asks = asks(exchange);
         if !opened.pinned {
-            return Session::new(principal, route, revision, opened.id);
+            return Session::new(principal, route, revision, opened.id).asking(asks);
         }
         let home = self.ports.home.clone();
-        Session::pinned(principal, route, revision, opened.id, home, said(exchange, revision))
+        Session::pinned(principal, route, revision, opened.id, home, said(exchange, revision)).asking(asks)
     }
+}
+
+/// Which questions the client's own words say it can show a person.
+fn asks(exchange: &Exchange) -> u8 {
+    let params = exchange.message().and_then(Message::params);
+    let Some(declared) = params.and_then(|params| params.get("capabilities")).and_then(Value::as_object) else {
+        return 0;
+    };
+    let link = json!({ "mode": "url" });
+    let form = InputKind::Elicitation.may_ask(None, declared);
+    let url = InputKind::Elicitation.may_ask(link.as_object(), declared);
+    (if form { FORM } else { 0 }) | (if url { URL } else { 0 })
 }
 
 /// What the client said in the handshake that opened its session.

@@ -55,7 +55,7 @@ impl Story {
         clock: &Arc<dyn Clock>,
         exchange: &Exchange,
     ) -> Result<Self, LedgerError> {
-        let began = clock.now();
+        let began = exchange.at;
         let room = Room::reserve(audit)?;
         let recorded = exchange.is_governed() || exchange.tool().is_some();
         let row = recorded.then(|| Self::row(exchange, began));

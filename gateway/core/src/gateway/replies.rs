@@ -2,18 +2,18 @@
 //!
 //! A stream is never collected: each event is reviewed and passed on when it arrives.
 
-use std::pin::Pin;
+mod stream;
+
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::Bytes;
-use futures::stream::BoxStream;
-use futures::{Stream, StreamExt};
-use gateway_protocol::{Id, Reply, ReplyKind, headers, sse};
+use futures::{FutureExt, StreamExt};
+use gateway_protocol::{Id, Message, Outcome, Reply, ReplyKind, headers};
+use serde_json::{Value, json};
 
 use super::record::{Story, status_of};
 use super::rounds::Rounds;
+use super::standing::{is_stopped, stopped};
 use super::tasks::Tasks;
 use super::{Caller, Gateway, Memory, Ports, opening, request_id};
 use crate::chain::{Chain, Permit};
@@ -21,11 +21,15 @@ use crate::exchange::{Ask, Exchange};
 use crate::lists::{self, ListFilter};
 use crate::names::TenantId;
 use crate::outcome::{JsonText, Status};
-use crate::ports::{Answered, Content, ExecutionEngine, StreamItem, StreamSlot, ToolDefinition, UpstreamError};
+use crate::ports::{Answered, Content, ExecutionEngine, StreamSlot, ToolDefinition};
 use crate::refusal::{self, Answer, AnswerBody, Manner};
 use crate::resume::Recording;
+use crate::verdict::Reason;
 
-type Items = BoxStream<'static, Result<StreamItem, UpstreamError>>;
+use stream::Replies;
+
+/// Where an answer tells what advisory policies would have had its caller know.
+const ADVICE: &str = "io.portreeve/advice";
 
 impl Gateway {
     pub(super) async fn relay(
@@ -36,7 +40,7 @@ impl Gateway {
         answered: Answered,
         kept: Kept,
     ) -> Answer {
-        let Kept { mut story, slot } = kept;
+        let Kept { mut story, slot, advice } = kept;
         let exchange = permit.into_exchange();
         let id = request_id(&exchange.ask);
         let Answered { status, session, content } = answered;
@@ -54,6 +58,7 @@ impl Gateway {
             filter: caller.filter.clone(),
             id,
             exchange,
+            advice,
         });
         let (content, negotiated) = match review.exchange.method() {
             Some("initialize") => opening::answer(content).await,
@@ -91,6 +96,11 @@ impl Gateway {
                 story.close(Status::UpstreamFailed, None);
                 foreign(502, review.id.clone())
             }
+            Content::One(reply) if is_stopped(&self.ports.live, &review.exchange) => {
+                story.close(Status::Denied, None);
+                let withheld = review.withheld(reply.id().cloned());
+                Answer { status, headers: Vec::new(), body: AnswerBody::Json(withheld.raw().clone()) }
+            }
             Content::One(mut reply) => {
                 review.pass(&mut reply);
                 story.close(status_of(&reply), Some(JsonText::from_checked(reply.raw().clone())));
@@ -98,8 +108,10 @@ impl Gateway {
             }
             Content::Stream(items) => {
                 let tape = self.tape(&review.exchange);
-                let review = Arc::clone(&review);
-                let replies = Replies { items: Some(items), review, story, answered: false, tape, _slot: slot };
+                let Exchange { principal, route, .. } = &review.exchange;
+                let tool = review.exchange.tool().map(|tool| tool.name.clone());
+                let ended = stopped(Arc::clone(&self.ports.live), Arc::clone(principal), route.clone(), tool).boxed();
+                let replies = Replies::new(items, Arc::clone(&review), story, tape, ended, slot);
                 Answer { status, headers: Vec::new(), body: AnswerBody::Events(replies.boxed()) }
             }
         };
@@ -137,6 +149,8 @@ impl Gateway {
 pub(super) struct Kept {
     pub(super) story: Story,
     pub(super) slot: Option<StreamSlot>,
+    /// What goes back with the answer besides.
+    pub(super) advice: Vec<Reason>,
 }
 
 /// What must be known of the question while its replies arrive.
@@ -150,6 +164,7 @@ struct Review {
     filter: ListFilter,
     id: Option<Id>,
     exchange: Exchange,
+    advice: Vec<Reason>,
 }
 
 impl Review {
@@ -182,9 +197,28 @@ impl Review {
             tracing::info!(trace = %self.exchange.trace_id, plugin = reason.plugin, "withheld a reply: {}", reason.message);
             *reply = Reply::from_message(&refusal::withheld(&self.exchange.trace_id, &reason, self.manner, id));
         }
+        if !self.advice.is_empty() && reply.is_final() {
+            self.advise(reply);
+        }
         // Last, because plugins judge what the server said and not what it is wrapped in.
         Rounds::new(&self.ports, self.hold).close(&self.exchange, reply);
         Tasks::new(&self.ports, &self.memory).close(&self.exchange, reply);
+    }
+
+    /// Whoever was stopped while the call was under way learns that, and nothing of the answer.
+    fn withheld(&self, id: Option<Id>) -> Reply {
+        let reason = Reason::new("standing", "suspended", "this was stopped while the call was under way");
+        Reply::from_message(&refusal::withheld(&self.exchange.trace_id, &reason, self.manner, id))
+    }
+
+    /// Only where there is advice: every other answer stays as its server wrote it.
+    fn advise(&self, reply: &mut Reply) {
+        let Ok(Message::Response(mut response)) = reply.message() else { return };
+        let Outcome::Result(Value::Object(result)) = &mut response.outcome else { return };
+        if let Some(meta) = result.entry("_meta").or_insert_with(|| json!({})).as_object_mut() {
+            meta.insert(ADVICE.into(), json!(self.advice));
+        }
+        *reply = Reply::from_message(&Message::Response(response));
     }
 
     /// What must not reach this client. One of the stateless era has nowhere to send an answer, so no question comes to it
@@ -227,105 +261,18 @@ fn foreign(status: u16, id: Option<Id>) -> Answer {
         (401 | 403, id) => {
             let what = "the upstream refused the gateway's credentials";
             let error = gateway_protocol::RpcError::new(gateway_protocol::code::INTERNAL, what);
-            Answer::message(502, &gateway_protocol::Message::error(id, error))
+            Answer::message(502, &Message::error(id, error))
         }
         (status, None) => Answer::empty(status),
         (status, id) if status < 400 => {
             let what = "the upstream answered without a message";
             let error = gateway_protocol::RpcError::new(gateway_protocol::code::INTERNAL, what);
-            Answer::message(502, &gateway_protocol::Message::error(id, error))
+            Answer::message(502, &Message::error(id, error))
         }
         (status, id) => {
             let what = format!("the upstream answered with HTTP status {status} and no message");
             let error = gateway_protocol::RpcError::new(gateway_protocol::code::INTERNAL, what);
-            Answer::message(status, &gateway_protocol::Message::error(id, error))
+            Answer::message(status, &Message::error(id, error))
         }
-    }
-}
-
-/// An upstream's event stream on its way to the client.
-struct Replies {
-    items: Option<Items>,
-    review: Arc<Review>,
-    story: Story,
-    /// The question has its final answer; what follows is not ours to judge complete or broken.
-    answered: bool,
-    tape: Option<Recording>,
-    _slot: Option<StreamSlot>,
-}
-
-impl Stream for Replies {
-    type Item = sse::Frame;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<sse::Frame>> {
-        let this = &mut *self;
-        let Some(items) = this.items.as_mut() else {
-            return Poll::Ready(None);
-        };
-        match items.as_mut().poll_next(context) {
-            Poll::Pending => Poll::Pending,
-            Poll::Ready(Some(Ok(StreamItem::Event { reply: Some(reply), .. }))) if !this.review.answers(&reply) => {
-                tracing::warn!("an upstream put the answer to another question into a stream; it is left out");
-                context.waker().wake_by_ref();
-                Poll::Pending
-            }
-            Poll::Ready(Some(Ok(StreamItem::Event { reply: Some(reply), .. }))) if this.review.is_not_for(&reply) => {
-                context.waker().wake_by_ref();
-                Poll::Pending
-            }
-            Poll::Ready(Some(Ok(item))) => Poll::Ready(Some(this.forward(item))),
-            Poll::Ready(Some(Err(error))) => {
-                this.items = None;
-                tracing::warn!(error = &error as &dyn std::error::Error, "an upstream failed in mid-stream: {error}");
-                Poll::Ready(this.fail(&error))
-            }
-            Poll::Ready(None) => {
-                this.items = None;
-                this.tape = None;
-                // A GET stream simply ends; a call whose answer never came has failed.
-                let status =
-                    if this.answered || this.review.id.is_none() { Status::Ok } else { Status::UpstreamFailed };
-                this.story.close(status, None);
-                Poll::Ready(None)
-            }
-        }
-    }
-}
-
-impl Replies {
-    fn forward(&mut self, item: StreamItem) -> sse::Frame {
-        let (mut frame, mut reply) = match item {
-            StreamItem::Comment(comment) => return sse::Frame::Comment(comment),
-            StreamItem::Event { frame, reply: None } => return self.kept(frame),
-            StreamItem::Event { frame, reply: Some(reply) } => (frame, reply),
-        };
-        self.review.pass(&mut reply);
-        if reply.is_final() && self.review.id.is_some() {
-            self.answered = true;
-            self.story.close(status_of(&reply), Some(JsonText::from_checked(reply.raw().clone())));
-        }
-        frame.data = Bytes::clone(reply.raw());
-        self.kept(frame)
-    }
-
-    /// An upstream that numbers its events can resume its streams itself, and its numbers are not ours to change.
-    fn kept(&mut self, mut frame: sse::Event) -> sse::Frame {
-        if frame.id.is_some() {
-            self.tape = None;
-        }
-        if let Some(tape) = &mut self.tape {
-            tape.add(&mut frame);
-        }
-        sse::Frame::Event(frame)
-    }
-
-    /// The stream has begun, so the failure arrives inside it, as a JSON-RPC error.
-    fn fail(&mut self, error: &UpstreamError) -> Option<sse::Frame> {
-        self.story.close(Status::UpstreamFailed, None);
-        let id = self.review.id.clone().filter(|_| !self.answered)?;
-        let message = refusal::upstream_error(error, Some(id));
-        let frame = self.kept(sse::Event::message(message.to_vec()));
-        self.tape = None;
-        Some(frame)
     }
 }

@@ -14,13 +14,14 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{FixedClock, PlainSeal};
+use super::{FixedClock, NoApprovals, PlainSeal};
 use crate::chain::{Chain, Judge, Permit, Plugin, PluginMode};
 use crate::exchange::{Ask, Exchange, Route};
 use crate::gateway::{Gateway, Inbound, Ports, Settings, Verb, Wire};
 use crate::home::Home;
 use crate::identity::{Credential, Principal, PrincipalKind};
 use crate::lists::ListFilter;
+use crate::live::LiveHandle;
 use crate::manifest::{AgentMode, RiskLevel, ToolManifest};
 use crate::matrix::Matrix;
 use crate::names::{Namespace, TenantId, ToolName};
@@ -36,7 +37,7 @@ type Carries = Box<dyn Fn(&Home, Carried) -> Result<Answer, PeerError> + Send + 
 
 pub struct Bench {
     pub world: Arc<Seen>,
-    pub gateway: Gateway,
+    pub gateway: Arc<Gateway>,
 }
 
 /// Everything the stand-ins noticed, and what they say.
@@ -49,6 +50,7 @@ pub struct Seen {
     pub taken: Mutex<usize>,
     pub carried: Mutex<Vec<(Home, Carried)>>,
     pub definition: Mutex<Option<Arc<Value>>>,
+    pub live: Arc<LiveHandle>,
     spent: Mutex<HashSet<Uuid>>,
     answers: Mutex<Answers>,
     carries: Mutex<Carries>,
@@ -84,6 +86,7 @@ impl Bench {
             taken: Mutex::default(),
             carried: Mutex::default(),
             definition: Mutex::default(),
+            live: Arc::default(),
             spent: Mutex::default(),
             answers: Mutex::new(Box::new(|exchange| {
                 let id = exchange.message().and_then(|message| message.id().cloned()).unwrap();
@@ -110,11 +113,15 @@ impl Bench {
             seal: Arc::new(PlainSeal),
             peers: seen.clone(),
             once: seen.clone(),
+            approvals: Arc::new(NoApprovals),
+            notifier: Arc::new(NoNotifier),
+            live: seen.live.clone(),
+            definitions: Arc::default(),
             home,
         };
         let settings = Settings { max_depth: 64, hold: std::time::Duration::from_secs(300), ..Settings::default() };
         let gateway = Gateway::new(chain, Arc::new(Shared(seen.clone())), ports, settings);
-        Self { world: seen, gateway }
+        Self { world: seen, gateway: Arc::new(gateway) }
     }
 
     pub fn answers(&self, answers: impl Fn(&Exchange) -> Answered + Send + Sync + 'static) {

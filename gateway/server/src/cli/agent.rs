@@ -94,6 +94,7 @@ async fn add(args: AddAgent) -> Result<(), Failure> {
         max_risk: args.max_risk,
         owner_name: args.owner_name,
         owner_email: args.owner_email,
+        roles: Vec::new(),
     };
     let record = store.tenants().add_agent(tenant.id, &agent, &key.hash(), &key.prefix()).await?;
     let (id, status, autonomy) =

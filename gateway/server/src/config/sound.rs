@@ -12,6 +12,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::numbers::{Count, Size};
 use super::problem::Problems;
+use super::sound_decision::{approvals, pins_recheck};
 use super::sound_upstreams::{separator, upstreams};
 use super::written::{
     WrittenAudit, WrittenConfig, WrittenIdentity, WrittenLimits, WrittenListen, WrittenLog, WrittenTls,
@@ -38,6 +39,9 @@ pub fn config(written: WrittenConfig, file: Option<&Path>, problems: &mut Proble
         store: Secret::new(store),
         shared_state: shared_state(written.shared_state.url, problems),
         policies: written.policies.map(|dir| base.join(dir)),
+        candidate: written.candidate.map(|dir| base.join(dir)),
+        pins_recheck: pins_recheck(&written.pins, problems),
+        approvals: approvals(written.approvals, problems),
         identity: identity(written.identity, listen.mcp, problems),
         audit,
         limits: limits(&written.limits, problems),
@@ -80,7 +84,7 @@ fn listen(written: WrittenListen, base: &Path, problems: &mut Problems) -> Liste
 }
 
 /// A URL that paths are put behind: whatever else it holds would end up in the middle of them.
-fn base_url(written: Option<String>, path: &str, problems: &mut Problems) -> Option<String> {
+pub fn base_url(written: Option<String>, path: &str, problems: &mut Problems) -> Option<String> {
     let text = written?;
     let good = |uri: &http::Uri| {
         let plain = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
@@ -223,6 +227,7 @@ fn limits(written: &WrittenLimits, problems: &mut Problems) -> Limits {
         held_calls: count(written.held_calls, "held_calls", 16, 1000, problems) as usize,
         call_time: seconds(written.call_seconds, "call_seconds", 3600, problems),
         streams: count(written.streams, "streams", 64, 100_000, problems) as usize,
+        pending_approvals: count(written.pending_approvals, "pending_approvals", 100, 100_000, problems) as usize,
     }
 }
 

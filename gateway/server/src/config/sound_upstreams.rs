@@ -60,12 +60,14 @@ pub fn upstreams(
         let timeout = timeout(&upstream, &path, problems);
         let protocol = upstream.protocol.map(protocol).unwrap_or_default();
         let cache = cache(upstream.cache.as_ref(), &path, problems);
+        let (pins, trusted) = (upstream.pins.unwrap_or_default(), upstream.trusted.unwrap_or(false));
         let observe = upstream.unclassified == Some(Unclassified::Observe);
         let Some(transport) = transport(upstream, &path, base, problems) else { continue };
         if observe {
             allow_observing(&transport, listens_on_loopback, &path, problems);
         }
-        let config = UpstreamConfig { transport, observe_unclassified: observe, timeout, protocol, cache };
+        let config =
+            UpstreamConfig { transport, observe_unclassified: observe, timeout, protocol, cache, pins, trusted };
         sound.insert(namespace, config);
     }
     sound

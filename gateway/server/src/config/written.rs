@@ -2,13 +2,17 @@
 //!
 //! The comments here are the descriptions in `config/portreeve.schema.json`.
 
+mod decision;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::numbers::{Count, Size};
-use super::{AuditWait, HttpKind, OnDenied, Sharing};
+use super::{AuditWait, HttpKind, OnDenied, Pinning, Sharing};
+
+pub use decision::{WrittenApprovals, WrittenPins, WrittenWebhook};
 
 /// The configuration of a Portreeve gateway. `${NAME}` in any text comes from the environment; relative paths start at
 /// the directory of this file.
@@ -28,6 +32,12 @@ pub struct WrittenConfig {
     pub upstreams: BTreeMap<String, WrittenUpstream>,
     /// The directory of policy files. Without it, the policies shipped with the gateway apply.
     pub policies: Option<String>,
+    /// A second directory of policy files, judged beside the first and never obeyed: what would change is written down.
+    pub candidate: Option<String>,
+    /// How tools' definitions are compared with what was accepted.
+    pub pins: WrittenPins,
+    /// How humans are asked.
+    pub approvals: WrittenApprovals,
     /// Who callers are.
     pub identity: WrittenIdentity,
     /// How calls are written down.
@@ -124,6 +134,11 @@ pub struct WrittenUpstream {
     pub transport: Option<HttpKind>,
     /// How its lists are kept. Default: as the server says.
     pub cache: Option<WrittenCache>,
+    /// When a tool's definition counts as accepted: when it is first seen, when somebody says so, or never. Default
+    /// `first_use`.
+    pub pins: Option<Pinning>,
+    /// Whether what it says of its own tools may lower a suggested risk. Default false.
+    pub trusted: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -218,6 +233,8 @@ pub struct WrittenLimits {
     pub call_seconds: Option<Count>,
     /// Streams on which one agent may listen at once. Default 64.
     pub streams: Option<Count>,
+    /// Approvals of one agent that may wait for a human at once. Default 100.
+    pub pending_approvals: Option<Count>,
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]

@@ -92,6 +92,7 @@ async fn resident(
         max_risk: if autonomy >= Autonomy::A4 { Risk::R3 } else { Risk::R2 },
         owner_name: None,
         owner_email: None,
+        roles: Vec::new(),
     };
     let key = fresh(AGENT_KEY);
     tenants.add_agent(tenant, &agent, &key.hash(), &key.prefix()).await?;

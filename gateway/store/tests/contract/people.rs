@@ -26,6 +26,7 @@ pub fn new_agent(name: &str) -> NewAgent {
         max_risk: Risk::R2,
         owner_name: Some("Finance Team".into()),
         owner_email: Some("finance@example.com".into()),
+        roles: Vec::new(),
     }
 }
 

@@ -65,6 +65,7 @@ impl Registry {
             max_risk,
             owner_name: None,
             owner_email: None,
+            roles: Vec::new(),
         };
         self.known.lock().unwrap().push(record(tenant(1), &agent));
         self
@@ -147,6 +148,14 @@ impl TenantStore for Registry {
     }
 
     async fn set_agent_status(&self, _: TenantId, _: &AgentId, _: AgentStatus) -> Result<(), StoreError> {
+        unused()
+    }
+
+    async fn set_agent_autonomy(&self, _: TenantId, _: &AgentId, _: Autonomy) -> Result<(), StoreError> {
+        unused()
+    }
+
+    async fn set_agent_roles(&self, _: TenantId, _: &AgentId, _: &[String]) -> Result<(), StoreError> {
         unused()
     }
 

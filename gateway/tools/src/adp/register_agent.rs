@@ -80,6 +80,7 @@ fn described(arguments: &Map<String, Value>) -> Result<NewAgent, ToolFailure> {
         max_risk: max_risk.unwrap_or(Risk::R2),
         owner_name: owner("name"),
         owner_email,
+        roles: Vec::new(),
     })
 }
 

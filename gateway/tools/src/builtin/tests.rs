@@ -31,9 +31,8 @@ impl Judge for Everything {
 }
 
 fn permit(ask: Ask, revision: Option<Revision>, tool: Option<&str>) -> Permit {
-    let subject = tool.map_or(Subject::Plain, |name| {
-        Subject::Tool(ToolSubject { name: name.parse::<ToolName>().unwrap(), classified: None, observed: false })
-    });
+    let subject = tool
+        .map_or(Subject::Plain, |name| Subject::Tool(ToolSubject::new(name.parse::<ToolName>().unwrap(), None, false)));
     let (trace_id, route) = (TraceId::from_uuid(uuid::Uuid::nil()), Route::One("echo".parse().unwrap()));
     let plain = Exchange::new(trace_id, Arc::new(Principal::anonymous()), route, ask, subject);
     let exchange = Exchange { revision, ..plain };

@@ -1,0 +1,161 @@
+//! What people do with the gateway, whether at the command line, over the API or on a page: the same functions, the same
+//! records, the same limits of whose tenant it is.
+
+mod approvals;
+mod explain;
+mod policies;
+mod promote;
+mod prove;
+mod replay;
+mod standing;
+mod tools;
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::canonical::Canonical;
+use crate::chain::Chain;
+use crate::classification::Classification;
+use crate::live::Live;
+use crate::names::{AgentId, TenantId, TraceId};
+use crate::ports::{
+    Approvals, Clock, History, Ledger, LedgerError, PinStore, PolicyStore, Proofs, Receipt, Record, Standing,
+    StoreError, TenantStore, ToolRegistry,
+};
+use crate::trace::{EventType, TraceDraft};
+
+pub struct Desk {
+    pub tenants: Arc<dyn TenantStore>,
+    pub registry: Arc<dyn ToolRegistry>,
+    pub ledger: Arc<dyn Ledger>,
+    pub history: Arc<dyn History>,
+    pub policies: Arc<dyn PolicyStore>,
+    pub pins: Arc<dyn PinStore>,
+    pub approvals: Arc<dyn Approvals>,
+    pub standing: Arc<dyn Standing>,
+    pub proofs: Arc<dyn Proofs>,
+    pub clock: Arc<dyn Clock>,
+    /// 32 fresh random bytes.
+    pub random: Arc<dyn Fn() -> [u8; 32] + Send + Sync>,
+    /// The rules in force: the node's own, or as a command read them.
+    pub judge: Arc<dyn Fn() -> (Arc<Chain>, Arc<Live>) + Send + Sync>,
+    /// Where people reach the console, for links.
+    pub link: String,
+}
+
+/// Who acts. Whose rows they may see and change is decided here, once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Who {
+    /// At the command line of the machine; the operating system's user.
+    Operator(String),
+    /// Holds an administrator's key of one tenant, by the key's name.
+    Administrator { tenant: TenantId, name: String },
+}
+
+impl Who {
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Operator(name) | Self::Administrator { name, .. } => name,
+        }
+    }
+
+    /// `operator:alice` or `administrator:ci`, as traces have it.
+    pub fn written(&self) -> String {
+        match self {
+            Self::Operator(name) => format!("operator:{name}"),
+            Self::Administrator { name, .. } => format!("administrator:{name}"),
+        }
+    }
+
+    /// The tenant whose rows they see; an operator sees all.
+    pub fn tenant(&self) -> Option<TenantId> {
+        match self {
+            Self::Operator(_) => None,
+            Self::Administrator { tenant, .. } => Some(*tenant),
+        }
+    }
+
+    /// What is another's does not exist.
+    pub fn may_see(&self, tenant: Option<TenantId>) -> bool {
+        match self {
+            Self::Operator(_) => true,
+            Self::Administrator { tenant: own, .. } => tenant == Some(*own),
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum DeskError {
+    #[error("{0} was not found")]
+    NotFound(String),
+    #[error("{0}")]
+    Invalid(String),
+    #[error("{0}")]
+    Forbidden(String),
+    /// It was done or decided already.
+    #[error("{0}")]
+    Conflict(String),
+    /// What it concerns is suspended.
+    #[error("{0}")]
+    Frozen(String),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
+/// Something that was done, for the chain.
+pub struct Note<'a> {
+    pub tenant: Option<TenantId>,
+    /// Whose chain: the operators' unless it is an agent's own matter.
+    pub agent: AgentId,
+    /// Derived where the same thing may be written twice; fresh otherwise.
+    pub trace_id: Option<TraceId>,
+    pub event_type: EventType,
+    pub classification: Option<Classification>,
+    pub description: String,
+    pub reasoning: Option<&'a str>,
+}
+
+impl Note<'_> {
+    /// A matter of the operators' own chain.
+    pub fn new(tenant: Option<TenantId>, description: impl Into<String>) -> Self {
+        Self {
+            tenant,
+            agent: AgentId::operators(),
+            trace_id: None,
+            event_type: EventType::Decision,
+            classification: None,
+            description: description.into(),
+            reasoning: None,
+        }
+    }
+}
+
+impl Desk {
+    /// Writes into a chain; durable when it returns.
+    pub async fn write_down(&self, note: Note<'_>, context: &impl Serialize) -> Result<Option<Receipt>, DeskError> {
+        let fresh = || TraceId::from_uuid(self.clock.fresh_id());
+        let unwritable =
+            |error: serde_json::Error| DeskError::Invalid(format!("the record cannot be written: {error}"));
+        let draft = TraceDraft {
+            tenant: note.tenant,
+            agent: note.agent,
+            trace_id: note.trace_id.unwrap_or_else(fresh),
+            event_type: note.event_type,
+            classification: note.classification,
+            description: Some(note.description),
+            reasoning: note.reasoning.map(str::to_owned),
+            authorization: Canonical::null(),
+            context: Canonical::of(context).map_err(unwritable)?,
+            timestamp: self.clock.now(),
+        };
+        Ok(self.ledger.append_batch(&[Record::Trace(draft)]).await?.pop())
+    }
+
+    /// The rules in force now.
+    pub fn in_force(&self) -> (Arc<Chain>, Arc<Live>) {
+        (self.judge)()
+    }
+}

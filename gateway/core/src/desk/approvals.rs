@@ -1,0 +1,1 @@
+//! Approvals: listing them, and deciding.

@@ -1,0 +1,1 @@
+//! Why something was decided, and what would make it pass.

@@ -1,0 +1,1 @@
+//! Tenants' policies: adding, listing, changing what their word is worth.

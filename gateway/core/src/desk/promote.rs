@@ -1,0 +1,1 @@
+//! How an agent earns the next mode.

@@ -1,0 +1,1 @@
+//! Showing that the rules in force keep their promises.

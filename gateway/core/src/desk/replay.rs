@@ -1,0 +1,1 @@
+//! Recorded calls under other rules.

@@ -1,0 +1,1 @@
+//! Stopping agents, tools, upstreams and tenants, and letting them go on.

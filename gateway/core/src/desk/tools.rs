@@ -1,0 +1,1 @@
+//! What upstreams offer, and tenants' own manifests.

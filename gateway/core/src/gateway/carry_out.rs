@@ -1,0 +1,101 @@
+//! What follows the chain's word: the call is recorded and made, or recorded and refused.
+
+use std::sync::Arc;
+
+use gateway_protocol::Id;
+use gateway_protocol::headers::Mirrored;
+
+use super::record::Story;
+use super::replies::Kept;
+use super::rounds::Spend;
+use super::{Caller, Gateway};
+use crate::chain::{Chain, Permit, Ruling};
+use crate::exchange::Exchange;
+use crate::outcome::Status;
+use crate::ports::{StreamSlot, Upstream};
+use crate::refusal::{self, Answer, Refused, Waiting};
+use crate::scopes::Scope;
+use crate::verdict::Decision;
+
+/// Everything that belongs to one message besides the message and the word on it. Whoever waits for a human owns all of it.
+pub(super) struct Errand {
+    pub(super) id: Option<Id>,
+    pub(super) caller: Arc<Caller>,
+    pub(super) chain: Arc<Chain>,
+    pub(super) upstream: Arc<dyn Upstream>,
+    pub(super) story: Story,
+    /// The state it came with, to be used up when it is sent.
+    pub(super) spend: Option<Spend>,
+    pub(super) slot: Option<StreamSlot>,
+    pub(super) mirrored: Vec<Mirrored>,
+    /// The event of ours after which a broken stream is to go on.
+    pub(super) resumes: Option<String>,
+}
+
+impl Gateway {
+    /// An admitted message, from its record to its answer.
+    pub(super) async fn carry_out(self: &Arc<Self>, errand: Errand, permit: Permit, mut ruling: Ruling) -> Answer {
+        let Errand { id, caller, chain, upstream, mut story, spend, mut slot, mirrored, resumes } = errand;
+        if let Some(spend) = spend
+            && let Err(refused) = self.spend(&spend, permit.exchange(), &mut ruling, &mut story).await
+        {
+            return refused;
+        }
+        let permit = if mirrored.is_empty() { permit } else { permit.mirroring(&mirrored) };
+        story.admitted();
+        let wait = permit.exchange().has_side_effects() || self.settings.load().wait_for_all;
+        // Recorded before it is sent: after a crash an unrecorded call cannot be told from one never made.
+        if permit.exchange().is_governed() && story.decide(permit.exchange(), &ruling, wait).await.is_err() {
+            return refusal::unrecorded(&permit.exchange().trace_id, id);
+        }
+        if let Some(event) = resumes
+            && let Some(rest) = self.resumed(permit.exchange(), &event, &mut slot)
+        {
+            return rest;
+        }
+        match upstream.call(&permit).await {
+            Ok(answered) => {
+                let kept = Kept { story, slot, advice: ruling.advice };
+                self.relay(&chain, &caller, permit, answered, kept).await
+            }
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "an upstream failed: {error}");
+                story.close(Status::UpstreamFailed, None);
+                refusal::upstream_failed(&error, id)
+            }
+        }
+    }
+
+    /// The chain said no, or not yet; `waiting` is what a human was asked.
+    pub(super) async fn turn_down(
+        &self,
+        errand: Errand,
+        exchange: &Exchange,
+        ruling: &Ruling,
+        waiting: Option<Waiting>,
+    ) -> Answer {
+        let Errand { id, caller, mut story, .. } = errand;
+        let status = match ruling.decision {
+            Decision::ApprovalRequired => Status::ApprovalRequired,
+            _ => Status::Denied,
+        };
+        story.ends_as(status);
+        // Refusals wait: an agent that was told no must find the no in its chain.
+        if story.decide(exchange, ruling, true).await.is_err() {
+            return refusal::unrecorded(&exchange.trace_id, id);
+        }
+        story.close(status, None);
+        let refused = Refused {
+            trace_id: &exchange.trace_id,
+            decision: ruling.decision,
+            reasons: &ruling.reasons,
+            tool: exchange.tool().map(|tool| tool.name.as_str()),
+            modern: exchange.is_modern(),
+            waiting,
+        };
+        if ruling.needs_only_scope() {
+            return refused.step_up(id, Scope::needed(exchange), caller.metadata_url.as_deref());
+        }
+        refused.answer(id, self.settings.load().manner)
+    }
+}

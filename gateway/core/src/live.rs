@@ -1,0 +1,197 @@
+//! What the rows say while the gateway runs: tenants' policies and manifests, pins, suspensions. One immutable set, swapped
+//! whole; a call reads the one it arrived under to its end.
+
+mod standing;
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use arc_swap::ArcSwap;
+use event_listener::Event;
+
+use crate::access::{AccessRules, NoAccessRules};
+use crate::definitions::PinSet;
+use crate::digest;
+use crate::names::{TenantId, ToolName};
+use crate::policies::{ClassifiedTool, ToolMap};
+use crate::rules::RuleSet;
+use crate::verdict::PolicyMode;
+
+pub use standing::{Suspended, Suspension, SuspensionKind};
+
+#[derive(Debug, Clone)]
+pub struct Live {
+    /// The store's counter when this was read.
+    pub revision: i64,
+    tenants: HashMap<TenantId, Arc<TenantRules>>,
+    /// For whoever has no tenant, and for tenants without rows.
+    pub nobody: Arc<TenantRules>,
+    pub pins: Arc<PinSet>,
+    pub standing: Suspended,
+}
+
+impl Live {
+    pub fn new(
+        revision: i64,
+        tenants: HashMap<TenantId, Arc<TenantRules>>,
+        pins: Arc<PinSet>,
+        standing: Suspended,
+    ) -> Self {
+        Self { revision, tenants, nobody: TenantRules::none(), pins, standing }
+    }
+
+    /// No rows at all.
+    pub fn empty() -> Self {
+        Self::new(0, HashMap::new(), Arc::default(), Suspended::default())
+    }
+
+    /// Shared, for whoever needs no rows.
+    pub fn none() -> Arc<Self> {
+        static NONE: LazyLock<Arc<Live>> = LazyLock::new(|| Arc::new(Live::empty()));
+        Arc::clone(&NONE)
+    }
+
+    pub fn rules_of(&self, tenant: Option<TenantId>) -> &Arc<TenantRules> {
+        tenant.and_then(|tenant| self.tenants.get(&tenant)).unwrap_or(&self.nobody)
+    }
+
+    pub fn tenants(&self) -> impl Iterator<Item = (&TenantId, &Arc<TenantRules>)> {
+        self.tenants.iter()
+    }
+}
+
+/// Which tenant rules are read for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TenantFacts {
+    pub id: Option<TenantId>,
+    pub name: String,
+}
+
+/// One tenant's rows, compiled.
+#[derive(Clone)]
+pub struct TenantRules {
+    pub tenant: TenantFacts,
+    pub rules: RuleSet,
+    pub access: Arc<dyn AccessRules>,
+    /// The tenant's own manifests: of tools that no file classifies, or stricter than the file.
+    pub tools: ToolMap,
+    /// Rows that could not be compiled.
+    pub broken: Vec<Broken>,
+    /// Names everything above.
+    pub digest: Arc<str>,
+    /// Names what of it is obeyed.
+    pub enforced: Arc<str>,
+}
+
+/// A row that says nothing anybody could follow. Where it is to be obeyed, nothing passes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    pub policy: String,
+    pub why: String,
+    pub mode: PolicyMode,
+}
+
+impl TenantRules {
+    pub fn new(
+        tenant: TenantFacts,
+        rules: RuleSet,
+        access: Arc<dyn AccessRules>,
+        tools: ToolMap,
+        broken: Vec<Broken>,
+    ) -> Self {
+        let mut made = Self { tenant, rules, access, tools, broken, digest: "".into(), enforced: "".into() };
+        made.digest = made.named(|_| true, made.rules.digest(), made.access.digest());
+        let obeyed = |mode| mode == PolicyMode::Enforce;
+        made.enforced = made.named(obeyed, made.rules.enforced_digest(), made.access.enforced_digest());
+        made
+    }
+
+    /// Shared, because most callers' tenants have no rows.
+    pub fn none() -> Arc<Self> {
+        static NONE: LazyLock<Arc<TenantRules>> = LazyLock::new(|| {
+            let (rules, access) = (RuleSet::default(), Arc::new(NoAccessRules));
+            Arc::new(TenantRules::new(TenantFacts::default(), rules, access, ToolMap::new(), Vec::new()))
+        });
+        Arc::clone(&NONE)
+    }
+
+    pub fn tool(&self, name: &ToolName) -> Option<&Arc<ClassifiedTool>> {
+        // Most tenants have none, and hashing a name costs more than looking.
+        if self.tools.is_empty() { None } else { self.tools.get(name) }
+    }
+
+    fn named(&self, counts: impl Fn(PolicyMode) -> bool, rules: &str, access: &str) -> Arc<str> {
+        let tools: BTreeMap<_, _> = self.tools.iter().map(|(name, tool)| (name, &tool.digest)).collect();
+        let broken = self.broken.iter().filter(|broken| counts(broken.mode));
+        let broken: Vec<_> = broken.map(|broken| (&broken.policy, &broken.why)).collect();
+        if tools.is_empty() && broken.is_empty() && rules.is_empty() && access.is_empty() {
+            return "".into();
+        }
+        // Plain data: serialising it cannot fail.
+        let canonical = serde_json_canonicalizer::to_vec(&(rules, access, tools, broken));
+        digest::named(&canonical.unwrap_or_default()).into()
+    }
+}
+
+impl fmt::Debug for TenantRules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TenantRules({:?}, {})", self.tenant, self.digest)
+    }
+}
+
+/// The set in force, and news of the next.
+pub struct LiveHandle {
+    current: ArcSwap<Live>,
+    changed: Event,
+}
+
+impl Default for LiveHandle {
+    fn default() -> Self {
+        Self::new(Live::empty())
+    }
+}
+
+impl LiveHandle {
+    pub fn new(live: Live) -> Self {
+        Self { current: ArcSwap::from_pointee(live), changed: Event::new() }
+    }
+
+    pub fn load(&self) -> Arc<Live> {
+        self.current.load_full()
+    }
+
+    pub fn replace(&self, live: Live) {
+        self.current.store(Arc::new(live));
+        self.changed.notify(usize::MAX);
+    }
+
+    /// Waits until `seen` is no longer the set in force; a change between looking and waiting is not missed.
+    pub async fn changed(&self, seen: &Arc<Live>) -> Arc<Live> {
+        loop {
+            let listener = self.changed.listen();
+            let now = self.load();
+            if !Arc::ptr_eq(&now, seen) {
+                return now;
+            }
+            listener.await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn nobody_waits_for_a_change_that_was_made_already() {
+        let handle = LiveHandle::default();
+        let seen = handle.load();
+        assert!(handle.changed(&seen).now_or_never().is_none(), "nothing changed");
+        handle.replace(Live::new(7, HashMap::new(), Arc::default(), Suspended::default()));
+        let revision = handle.changed(&seen).now_or_never().map(|live| live.revision);
+        assert_eq!(revision, Some(7));
+    }
+}

@@ -1,0 +1,190 @@
+//! Ports that nothing is stored behind yet: what is asked for is not there, and nothing can be written.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use gateway_core::approvals::{ApprovalQuery, ApprovalRecord, DecideError, Decided, Decider, NewApproval, Swept};
+use gateway_core::live::Suspension;
+use gateway_core::ports::{
+    AccessRow, AgentPolicyRow, Approvals, CallCursor, History, LiveRows, LiveStore, ManifestRow, NewAccessPolicy,
+    NewAgentPolicy, NewSuspension, PinNews, PinRow, PinStore, PolicyKind, PolicyStore, Proof, Proofs, RecordedCall,
+    Standing, StoreError, TierCount,
+};
+use gateway_core::{AgentId, PolicyMode, TenantId, ToolName, Trace, TraceId};
+use jiff::Timestamp;
+use serde_json::Value;
+use uuid::Uuid;
+
+pub(crate) struct NotYet;
+
+fn not_yet<T>() -> Result<T, StoreError> {
+    Err(StoreError::Invalid("this cannot be stored yet".into()))
+}
+
+#[async_trait]
+impl PolicyStore for NotYet {
+    async fn agent_policies(&self, _: TenantId) -> Result<Vec<AgentPolicyRow>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn add_agent_policy(&self, _: TenantId, _: &NewAgentPolicy) -> Result<Uuid, StoreError> {
+        not_yet()
+    }
+
+    async fn set_agent_policy_active(&self, _: TenantId, _: Uuid, _: bool) -> Result<(), StoreError> {
+        not_yet()
+    }
+
+    async fn set_policy_mode(
+        &self,
+        _: TenantId,
+        _: PolicyKind,
+        _: Uuid,
+        _: PolicyMode,
+        _: &str,
+    ) -> Result<Option<PolicyMode>, StoreError> {
+        not_yet()
+    }
+
+    async fn access_policies(&self, _: TenantId) -> Result<Vec<AccessRow>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn add_access_policy(&self, _: TenantId, _: &NewAccessPolicy) -> Result<Uuid, StoreError> {
+        not_yet()
+    }
+
+    async fn remove_access_policy(&self, _: TenantId, _: Uuid) -> Result<(), StoreError> {
+        not_yet()
+    }
+
+    async fn manifests(&self, _: TenantId) -> Result<Vec<ManifestRow>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn put_manifest(&self, _: &ManifestRow) -> Result<(), StoreError> {
+        not_yet()
+    }
+
+    async fn remove_manifest(&self, _: TenantId, _: &ToolName) -> Result<(), StoreError> {
+        not_yet()
+    }
+}
+
+#[async_trait]
+impl LiveStore for NotYet {
+    async fn revision(&self) -> Result<i64, StoreError> {
+        Ok(0)
+    }
+
+    async fn rows(&self) -> Result<LiveRows, StoreError> {
+        Ok(LiveRows::default())
+    }
+
+    async fn wait_changed(&self, at_most: Duration) {
+        tokio::time::sleep(at_most).await;
+    }
+}
+
+#[async_trait]
+impl PinStore for NotYet {
+    async fn pins(&self) -> Result<Vec<PinRow>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn note(&self, news: PinNews) {
+        tracing::warn!(tool = %news.tool, "a definition was seen and cannot be stored yet");
+    }
+
+    async fn accept(&self, _: &ToolName, _: &str, _: &Value, _: &str, _: bool) -> Result<(), StoreError> {
+        not_yet()
+    }
+}
+
+#[async_trait]
+impl Approvals for NotYet {
+    async fn ask(&self, _: &NewApproval, _: Timestamp) -> Result<ApprovalRecord, StoreError> {
+        not_yet()
+    }
+
+    async fn find(&self, _: Option<TenantId>, _: Uuid) -> Result<Option<ApprovalRecord>, StoreError> {
+        Ok(None)
+    }
+
+    async fn list(&self, _: &ApprovalQuery) -> Result<Vec<ApprovalRecord>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn decide(&self, _: Uuid, _: &Decided, _: &Decider, _: Timestamp) -> Result<ApprovalRecord, DecideError> {
+        Err(DecideError::NotFound)
+    }
+
+    async fn use_up(&self, _: Uuid, _: &str, _: &TraceId, _: Timestamp) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    async fn decided(&self, _: Uuid, _: Timestamp) -> Result<ApprovalRecord, StoreError> {
+        not_yet()
+    }
+
+    async fn sweep(&self, _: Timestamp) -> Result<Swept, StoreError> {
+        Ok(Swept::default())
+    }
+
+    async fn recorded(&self, _: Uuid, _: &TraceId) -> Result<(), StoreError> {
+        not_yet()
+    }
+
+    async fn to_notify(&self, _: Timestamp, _: Duration) -> Result<Vec<ApprovalRecord>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn notified(&self, _: Uuid, _: Timestamp) -> Result<(), StoreError> {
+        not_yet()
+    }
+}
+
+#[async_trait]
+impl Standing for NotYet {
+    async fn suspend(&self, _: &NewSuspension) -> Result<Uuid, StoreError> {
+        not_yet()
+    }
+
+    async fn lift(&self, _: Uuid, _: &str) -> Result<Suspension, StoreError> {
+        not_yet()
+    }
+
+    async fn suspensions(&self, _: Option<TenantId>) -> Result<Vec<Suspension>, StoreError> {
+        Ok(Vec::new())
+    }
+}
+
+#[async_trait]
+impl Proofs for NotYet {
+    async fn keep(&self, _: &Proof) -> Result<(), StoreError> {
+        not_yet()
+    }
+
+    async fn latest(&self, _: Option<TenantId>) -> Result<Option<Proof>, StoreError> {
+        Ok(None)
+    }
+}
+
+#[async_trait]
+impl History for NotYet {
+    async fn trace(&self, _: &str) -> Result<Option<(Option<TenantId>, Trace)>, StoreError> {
+        not_yet()
+    }
+
+    async fn call(&self, _: &str) -> Result<Option<RecordedCall>, StoreError> {
+        not_yet()
+    }
+
+    async fn calls(&self, _: &CallCursor, _: i64) -> Result<Vec<RecordedCall>, StoreError> {
+        not_yet()
+    }
+
+    async fn record_of(&self, _: TenantId, _: &AgentId, _: Timestamp) -> Result<Vec<TierCount>, StoreError> {
+        not_yet()
+    }
+}
