@@ -19,6 +19,7 @@ mod decisions;
 mod discovery;
 mod edge;
 mod identity;
+mod kill;
 mod ledger_away;
 mod legacy_over_modern;
 mod lifecycle;

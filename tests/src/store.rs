@@ -48,6 +48,16 @@ impl Database {
         }
     }
 
+    /// Postgres only: what a role that is not the gateway's own may see and do.
+    pub fn sql_as(&self, role: &str, query: &str) -> Result<String, String> {
+        let Self::Postgres(url) = self else { panic!("only Postgres has roles") };
+        let role = format!("SET ROLE {role}");
+        let arguments = ["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", &role, "-c", query, "-d", url];
+        let output = Command::new("psql").args(arguments).output().expect("psql");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
+        if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+    }
+
     pub fn count(&self, query: &str) -> i64 {
         let text = self.sql(query);
         text.parse().unwrap_or_else(|_| panic!("{query} gave `{text}`"))

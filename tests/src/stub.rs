@@ -17,6 +17,7 @@ use hyper::{HeaderMap, Request, Response};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 
 use script::{Says, Script, filled};
 
@@ -33,6 +34,8 @@ struct Inner {
     calls: AtomicUsize,
     seen: Mutex<Vec<(HeaderMap, Value)>>,
     delay: Mutex<Duration>,
+    /// True while calls wait for the story to let them go.
+    held: watch::Sender<bool>,
     /// How many tools one page of the list has.
     page: Mutex<usize>,
     script: Script,
@@ -64,6 +67,7 @@ impl Stub {
             calls: AtomicUsize::new(0),
             seen: Mutex::new(Vec::new()),
             delay: Mutex::new(Duration::ZERO),
+            held: watch::Sender::new(false),
             page: Mutex::new(usize::MAX),
             script: Script::new(steps),
         });
@@ -95,6 +99,15 @@ impl Stub {
     /// Every request's headers and message, in order; one without a message is `{"method": "GET"}` or `DELETE`.
     pub fn seen(&self) -> Vec<(HeaderMap, Value)> {
         self.inner.seen.lock().expect("the stub's notes").clone()
+    }
+
+    /// Calls that arrive from now on get no answer until they are let go.
+    pub fn hold(&self) {
+        self.inner.held.send_replace(true);
+    }
+
+    pub fn let_go(&self) {
+        self.inner.held.send_replace(false);
     }
 
     /// How often a method was asked for.
@@ -194,6 +207,7 @@ async fn answer(stub: Stub, request: Request<Incoming>) -> Result<Response<Body>
         "tools/call" => {
             let delay = *stub.inner.delay.lock().expect("the stub's delay");
             tokio::time::sleep(delay).await;
+            let _ = stub.inner.held.subscribe().wait_for(|held| !held).await;
             let text = json!({ "tool": message["params"]["name"], "arguments": message["params"]["arguments"] });
             json!({ "content": [{ "type": "text", "text": text.to_string() }] })
         }

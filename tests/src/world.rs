@@ -35,6 +35,7 @@ pub struct World {
 pub struct Node {
     pub process: Process,
     pub port: u16,
+    pub console_port: u16,
 }
 
 /// One registered agent.
@@ -129,7 +130,8 @@ impl World {
         command.envs(self.environment.iter().cloned());
         let mut process = Process::start(&mut command, &self.directory.path().join("second.log"));
         process.wait_for_port(port);
-        Node { process, port }
+        process.wait_for_port(console);
+        Node { process, port, console_port: console }
     }
 
     pub fn stop_gateway(&mut self) {
@@ -142,6 +144,44 @@ impl World {
         let said = String::from_utf8_lossy(&output.stderr);
         let document = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("audit verify: {said}"));
         (output.status.code().unwrap_or(-1), document)
+    }
+
+    /// A request to the administration API; `key` may be empty.
+    pub async fn api(&self, method: &str, path: &str, key: &str, body: Option<Value>) -> Answer {
+        self.api_at(self.console_port, method, path, key, body).await
+    }
+
+    /// The same at another node's console.
+    pub async fn api_at(&self, port: u16, method: &str, path: &str, key: &str, body: Option<Value>) -> Answer {
+        let headers = [("content-type", "application/json"), ("x-api-key", key)];
+        let headers = if key.is_empty() { &headers[..1] } else { &headers[..] };
+        let body = body.map(|body| body.to_string()).unwrap_or_default();
+        self.client.send(method, &format!("http://127.0.0.1:{port}{path}"), headers, body).await
+    }
+
+    /// SQL as somebody else, in one session: what Postgres printed, or why it refused.
+    pub fn psql_as(&self, role: &str, sql: &str) -> Result<String, String> {
+        self.database.sql_as(role, sql)
+    }
+
+    /// Waits until the gateway has read what stands in the rows now.
+    pub async fn live(&self) {
+        self.live_at(self.console_port).await;
+    }
+
+    /// The same for another node.
+    pub async fn live_at(&self, console_port: u16) {
+        let wanted = self.database.count("SELECT revision FROM live_revisions WHERE name = 'live'");
+        let mut seen = Value::Null;
+        for _ in 0..400 {
+            let answer = self.api_at(console_port, "GET", "/api/live", &self.admin_key, None).await;
+            seen = answer.message();
+            if seen["revision"].as_i64().is_some_and(|revision| revision >= wanted) {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(25)).await;
+        }
+        panic!("revision {wanted} was not read: {seen}");
     }
 
     /// Waits until a query has this answer: what nobody waits for is written within moments.

@@ -1,5 +1,8 @@
-//! The console: administration pages and API over core's ports. For now it says that the node is here and whether it is
-//! ready; pages come with their features.
+//! The console: administration API and pages over core's ports. Whoever administers a tenant works here with its key; what
+//! the command line can do for a tenant, this can do too, because both ask the same desk.
+
+mod api;
+mod auth;
 
 use std::sync::Arc;
 
@@ -8,7 +11,12 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
+use gateway_core::desk::Desk;
+use gateway_core::identity::{Credential, Principal};
+use gateway_core::live::LiveHandle;
 use serde_json::json;
+
+pub use auth::Stranger;
 
 /// What the pages need of the node.
 #[async_trait::async_trait]
@@ -17,18 +25,34 @@ pub trait Node: Send + Sync {
     fn namespaces(&self) -> Vec<String>;
     /// Where MCP clients connect, `http://127.0.0.1:8080`.
     fn mcp_address(&self) -> String;
+    /// Whose credential this is. A stranger is written down before it is told no.
+    async fn caller(&self, credential: &Credential) -> Result<Arc<Principal>, Stranger>;
 }
 
-pub fn router(node: Arc<dyn Node>) -> Router {
-    Router::new().route("/", get(front)).route("/health", get(health)).route("/ready", get(ready)).with_state(node)
+/// Everything the console serves from.
+pub struct Console {
+    pub node: Arc<dyn Node>,
+    pub desk: Arc<Desk>,
+    pub live: Arc<LiveHandle>,
+}
+
+pub(crate) type Shared = Arc<Console>;
+
+pub fn router(console: Console) -> Router {
+    Router::new()
+        .route("/", get(front))
+        .route("/health", get(health))
+        .route("/ready", get(ready))
+        .nest("/api", api::router())
+        .with_state(Arc::new(console))
 }
 
 async fn health() -> impl IntoResponse {
     axum::Json(json!({ "status": "ok" }))
 }
 
-async fn ready(State(node): State<Arc<dyn Node>>) -> Response {
-    match node.ready().await {
+async fn ready(State(console): State<Shared>) -> Response {
+    match console.node.ready().await {
         Ok(()) => axum::Json(json!({ "status": "ready" })).into_response(),
         Err(why) => {
             (StatusCode::SERVICE_UNAVAILABLE, axum::Json(json!({ "status": "not ready", "why": why }))).into_response()
@@ -37,10 +61,10 @@ async fn ready(State(node): State<Arc<dyn Node>>) -> Response {
 }
 
 /// Nothing on it comes from a caller: namespaces are letters, digits, `-` and `_`.
-async fn front(State(node): State<Arc<dyn Node>>) -> Response {
-    let address = node.mcp_address();
+async fn front(State(console): State<Shared>) -> Response {
+    let address = console.node.mcp_address();
     let rows: String =
-        node.namespaces().iter().map(|space| format!("<li><code>{address}/{space}/mcp</code></li>")).collect();
+        console.node.namespaces().iter().map(|space| format!("<li><code>{address}/{space}/mcp</code></li>")).collect();
     let page = format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Portreeve</title>\
          <meta name=\"color-scheme\" content=\"light dark\"></head><body><h1>Portreeve</h1>\

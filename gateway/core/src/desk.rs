@@ -25,6 +25,8 @@ use crate::ports::{
 };
 use crate::trace::{EventType, TraceDraft};
 
+pub use standing::{LONGEST_REASON, Target};
+
 pub struct Desk {
     pub tenants: Arc<dyn TenantStore>,
     pub registry: Arc<dyn ToolRegistry>,

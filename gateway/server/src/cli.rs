@@ -8,6 +8,7 @@ mod audit;
 mod check;
 mod failure;
 mod key;
+mod kill;
 mod logging;
 mod manifest;
 mod output;
@@ -59,6 +60,10 @@ enum Verb {
     /// The chain of what was decided
     #[command(subcommand)]
     Audit(audit::AuditVerb),
+    /// Stops an agent, a tool, an upstream or a tenant on every node, at once
+    Kill(kill::KillArgs),
+    /// Lets what was stopped go on
+    Restore(kill::RestoreArgs),
     /// A stdio MCP server in front of a running gateway, for clients that speak only stdio
     Stdio(stdio::StdioArgs),
 }
@@ -155,6 +160,8 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::Key(verb) => wait_for(key::run(verb)),
         Verb::Manifest(verb) => wait_for(manifest::run(verb)),
         Verb::Audit(verb) => wait_for(audit::run(verb)),
+        Verb::Kill(args) => wait_for(kill::kill(args)),
+        Verb::Restore(args) => wait_for(kill::restore(args)),
         Verb::Stdio(args) => wait_for(stdio::run(args)),
     }
 }
@@ -198,6 +205,8 @@ mod tests {
             ("agent add a\tb --tenant t --autonomy A1", ["AGENT_ID", "without spaces"]),
             ("agent add a --autonomy A1", ["--tenant", "required"]),
             ("manifest suggest a/b", ["NAMESPACE", "letters, digits"]),
+            ("kill planet x", ["KIND", "agent, tool, upstream, tenant"]),
+            ("kill agent", ["SUBJECT", "required"]),
             ("demo --mcp here", ["--mcp", "invalid"]),
             ("serv", ["serv", "serve"]),
         ] {
@@ -225,6 +234,9 @@ mod tests {
             "audit verify --agent a --tenant t --json",
             "manifest list --tenant t --json",
             "manifest suggest notes --config f",
+            "kill agent a --tenant t --reason r --json",
+            "kill --list --json --config f",
+            "restore tool crm/write --json",
             "stdio --url http://127.0.0.1:8080/mcp --key k",
         ] {
             let parsed = Cli::try_parse_from(std::iter::once("portreeve").chain(line.split(' ')));

@@ -6,22 +6,27 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use gateway_console::{Console, Stranger};
 use gateway_core::gateway::{Gateway, Ports, Settings};
 use gateway_core::home::Home;
+use gateway_core::identity::{Credential, Principal};
 use gateway_core::matrix::Matrix;
 use gateway_core::ports::{ExecutionEngine, NoNotifier, Peers, Seal, Upstream, Usage};
 use gateway_core::refusal::Manner;
-use gateway_core::{Chain, LiveHandle, Namespace};
+use gateway_core::{Chain, Namespace};
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
 use gateway_tools::adp;
 use gateway_upstream::{Engine, HttpPeers, Member, ServerInfo};
 use rand::RngCore;
+use tokio::task::AbortHandle;
 use uuid::Uuid;
 
 use crate::clock::SystemClock;
 use crate::config::{AuditWait, Config, OnDenied, Problem};
+use crate::desk::{self, Judge};
 use crate::edge::sse::Conversations;
 use crate::limits::RateLimits;
+use crate::live::{self, LiveRules};
 use crate::policy_files::{LoadedPolicies, load_policies};
 use crate::seal::AeadSeal;
 use crate::watch;
@@ -67,7 +72,8 @@ pub struct Node {
     pub store: Store,
     pub engine: Mutex<Arc<Engine>>,
     /// The rows that take effect while running.
-    pub live: Arc<LiveHandle>,
+    pub live: Arc<LiveRules>,
+    watching: AbortHandle,
     writer: Arc<AuditWriter>,
     limits: Arc<RateLimits>,
     /// The matrix in force, for the governance tools.
@@ -92,7 +98,8 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     let seal_key = store.secret(SEAL_KEY).await?;
     let options = WriterOptions { spool_bytes: config.audit.spool_bytes, ..WriterOptions::new(&config.audit.spool) };
     let writer = AuditWriter::start(store.ledger(), options).map_err(|error| ComposeError::Audit(error.to_string()))?;
-    let directory = CachedDirectory::new(store.tenants(), config.identity.anonymous.clone());
+    let directory = Arc::new(CachedDirectory::new(store.tenants(), config.identity.anonymous.clone()));
+    let live = LiveRules::start(store.live(), Arc::clone(&directory), compiler(&policies)).await?;
     let limits = Arc::new(RateLimits::new(config.limits.agent_per_minute, config.limits.streams));
     let clock = Arc::new(SystemClock);
 
@@ -117,9 +124,8 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     let seal: Arc<dyn Seal> = Arc::new(AeadSeal::new(&seal_key));
     let peers: Arc<dyn Peers> = Arc::new(HttpPeers::default());
     let home = home(config);
-    let live = Arc::new(LiveHandle::default());
     let ports = Ports {
-        directory: Arc::new(directory),
+        directory,
         usage: Arc::clone(&limits) as _,
         audit: Arc::clone(&writer) as _,
         registry: store.registry(),
@@ -129,7 +135,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         once: store.once(),
         approvals: store.approvals(),
         notifier: Arc::new(NoNotifier),
-        live: Arc::clone(&live),
+        live: live.handle(),
         definitions: Arc::default(),
         home: home.clone(),
     };
@@ -138,6 +144,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         gateway,
         store,
         engine: Mutex::new(engine),
+        watching: tokio::spawn(Arc::clone(&live).watch()).abort_handle(),
         live,
         writer,
         limits,
@@ -154,6 +161,11 @@ pub fn random_bytes() -> [u8; 32] {
     let mut bytes = [0; 32];
     rand::rng().fill_bytes(&mut bytes);
     bytes
+}
+
+/// How tenants' rows become rules under these files.
+fn compiler(_loaded: &LoadedPolicies) -> live::Compiler {
+    Arc::new(live::without_rules)
 }
 
 fn chain(loaded: LoadedPolicies) -> Chain {
@@ -198,7 +210,8 @@ impl Node {
     }
 
     pub async fn ready(&self) -> Result<(), String> {
-        self.store.ping().await.map_err(|_| "the store does not answer".to_owned())
+        self.store.ping().await.map_err(|_| "the store does not answer".to_owned())?;
+        self.live.ready()
     }
 
     /// Loads configuration and policies anew. Whatever is broken is refused whole, and what was in force stays.
@@ -224,7 +237,9 @@ impl Node {
         self.limits.set(config.limits.agent_per_minute, config.limits.streams);
         let digest = policies.policies.digest.clone();
         self.matrix.store(Arc::new(policies.policies.matrix.clone()));
+        let compiler = compiler(&policies);
         self.gateway.replace_chain(chain(policies));
+        self.live.recompile(compiler).await;
         tracing::info!(policies = digest, "configuration and policies loaded");
     }
 
@@ -254,6 +269,7 @@ impl Node {
 
     /// Writes down everything that is still queued, then lets go of the store.
     pub async fn close(&self) {
+        self.watching.abort();
         self.writer.shutdown().await;
         self.store.close().await;
     }
@@ -263,17 +279,23 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// The node as the console sees it.
-pub struct ConsoleNode {
-    node: Arc<Node>,
-    address: String,
+/// What the console serves from.
+pub fn console(node: &Arc<Node>, config: &Config) -> Console {
+    let scheme = if config.listen.tls.is_some() { "https" } else { "http" };
+    let address = format!("{scheme}://{}", config.listen.mcp);
+    let live = node.live.handle();
+    let judge: Judge = {
+        let (gateway, live) = (Arc::clone(&node.gateway), Arc::clone(&live));
+        Arc::new(move || (gateway.chain(), live.load()))
+    };
+    let desk = Arc::new(desk::desk(&node.store, config, judge));
+    Console { node: Arc::new(ConsoleNode { node: Arc::clone(node), address }), desk, live }
 }
 
-impl ConsoleNode {
-    pub fn new(node: Arc<Node>, config: &Config) -> Self {
-        let scheme = if config.listen.tls.is_some() { "https" } else { "http" };
-        Self { node, address: format!("{scheme}://{}", config.listen.mcp) }
-    }
+/// The node as the console sees it.
+struct ConsoleNode {
+    node: Arc<Node>,
+    address: String,
 }
 
 #[async_trait::async_trait]
@@ -288,5 +310,14 @@ impl gateway_console::Node for ConsoleNode {
 
     fn mcp_address(&self) -> String {
         self.address.clone()
+    }
+
+    async fn caller(&self, credential: &Credential) -> Result<Arc<Principal>, Stranger> {
+        let known = self.node.gateway.admit_door(credential, None).await;
+        known.map_err(|refused| match refused.status {
+            401 => Stranger::Unknown,
+            429 => Stranger::Limited,
+            _ => Stranger::Unavailable,
+        })
     }
 }

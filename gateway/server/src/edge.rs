@@ -159,6 +159,7 @@ impl McpEdge {
     /// Who opens a stream before anything is asked on it, and room for that stream.
     async fn admit(&self, door: &Door) -> Result<(Arc<Principal>, StreamSlot), Answer> {
         let principal = self.gateway.admit_door(&door.credential, door.metadata_url.as_deref()).await?;
+        self.gateway.admit_standing(&principal, &door.route).await?;
         match self.usage.open_stream(&principal) {
             Ok(slot) => Ok((principal, slot)),
             Err(limited) => Err(refusal::limited(&TraceId::from_uuid(Uuid::now_v7()), &limited, None)),

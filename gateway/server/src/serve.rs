@@ -12,6 +12,7 @@ use pingora_core::apps::HttpServerOptions;
 use pingora_core::server::configuration::{Opt, ServerConf};
 use pingora_core::server::{RunArgs, Server, ShutdownSignal, ShutdownSignalWatch};
 use pingora_core::services::listening::Service;
+use tokio::runtime::Handle;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 
@@ -67,7 +68,7 @@ pub fn run(config: &Config, life: Life) -> Result<(), ServeError> {
         Server::new_with_opt_and_conf(Opt { upgrade: life.upgrade, ..Opt::default() }, server_conf(config));
     server.bootstrap();
     server.add_service(mcp_service(config, &node, &drain)?);
-    server.add_service(console_service(config, &node)?);
+    server.add_service(console_service(config, &node, control.handle())?);
     let watched = config.watched();
     let watching = (!watched.is_empty()).then(|| {
         let (node, config) = (Arc::clone(&node), config.clone());
@@ -134,10 +135,12 @@ fn mcp_service(config: &Config, node: &Arc<Node>, drain: &Arc<Drain>) -> Result<
     Ok(service)
 }
 
-fn console_service(config: &Config, node: &Arc<Node>) -> Result<Service<ConsoleEdge>, ServeError> {
-    let page = Arc::new(compose::ConsoleNode::new(Arc::clone(node), config));
-    let edge =
-        ConsoleEdge { router: gateway_console::router(page), admission: admission(config, config.listen.console) };
+fn console_service(config: &Config, node: &Arc<Node>, home: &Handle) -> Result<Service<ConsoleEdge>, ServeError> {
+    let edge = ConsoleEdge {
+        router: gateway_console::router(compose::console(node, config)),
+        admission: admission(config, config.listen.console),
+        home: home.clone(),
+    };
     let mut service = Service::new("console".into(), edge);
     service.threads = Some(1);
     listen(&mut service, config.listen.console, config.listen.tls.as_ref())?;

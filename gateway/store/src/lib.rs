@@ -9,6 +9,7 @@ mod batch;
 mod demo_database;
 mod directory;
 mod failure;
+mod live;
 mod migrations;
 mod not_yet;
 mod once;

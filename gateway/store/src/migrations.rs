@@ -23,6 +23,11 @@ embedded! {
     3 "0003_ledger",
     4 "0004_platform",
     5 "0005_spent_tokens",
+    7 "0007_live",
+    8 "0008_policies",
+    9 "0009_pins",
+    10 "0010_approvals",
+    11 "0011_standing",
 }
 
 pub(crate) fn sqlite() -> Migrator {

@@ -4,11 +4,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use gateway_core::approvals::{ApprovalQuery, ApprovalRecord, DecideError, Decided, Decider, NewApproval, Swept};
-use gateway_core::live::Suspension;
 use gateway_core::ports::{
-    AccessRow, AgentPolicyRow, Approvals, CallCursor, History, LiveRows, LiveStore, ManifestRow, NewAccessPolicy,
-    NewAgentPolicy, NewSuspension, PinNews, PinRow, PinStore, PolicyKind, PolicyStore, Proof, Proofs, RecordedCall,
-    Standing, StoreError, TierCount,
+    AccessRow, AgentPolicyRow, Approvals, CallCursor, History, ManifestRow, NewAccessPolicy, NewAgentPolicy, PinNews,
+    PinRow, PinStore, PolicyKind, PolicyStore, Proof, Proofs, RecordedCall, StoreError, TierCount,
 };
 use gateway_core::{AgentId, PolicyMode, TenantId, ToolName, Trace, TraceId};
 use jiff::Timestamp;
@@ -72,21 +70,6 @@ impl PolicyStore for NotYet {
 }
 
 #[async_trait]
-impl LiveStore for NotYet {
-    async fn revision(&self) -> Result<i64, StoreError> {
-        Ok(0)
-    }
-
-    async fn rows(&self) -> Result<LiveRows, StoreError> {
-        Ok(LiveRows::default())
-    }
-
-    async fn wait_changed(&self, at_most: Duration) {
-        tokio::time::sleep(at_most).await;
-    }
-}
-
-#[async_trait]
 impl PinStore for NotYet {
     async fn pins(&self) -> Result<Vec<PinRow>, StoreError> {
         Ok(Vec::new())
@@ -141,21 +124,6 @@ impl Approvals for NotYet {
 
     async fn notified(&self, _: Uuid, _: Timestamp) -> Result<(), StoreError> {
         not_yet()
-    }
-}
-
-#[async_trait]
-impl Standing for NotYet {
-    async fn suspend(&self, _: &NewSuspension) -> Result<Uuid, StoreError> {
-        not_yet()
-    }
-
-    async fn lift(&self, _: Uuid, _: &str) -> Result<Suspension, StoreError> {
-        not_yet()
-    }
-
-    async fn suspensions(&self, _: Option<TenantId>) -> Result<Vec<Suspension>, StoreError> {
-        Ok(Vec::new())
     }
 }
 

@@ -71,7 +71,7 @@ fn is_time_to_look(spent: &AtomicUsize) -> bool {
     spent.fetch_add(1, Ordering::Relaxed) % LOOK_EVERY == LOOK_EVERY - 1
 }
 
-async fn patiently<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, StoreError> {
+pub(crate) async fn patiently<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, StoreError> {
     match tokio::time::timeout(PATIENCE, work).await {
         Ok(done) => done.map_err(unavailable),
         Err(late) => Err(StoreError::Unavailable(late.into())),

@@ -2,7 +2,9 @@
 
 mod append;
 mod ledger;
+mod live;
 mod rows;
+mod standing;
 mod tenants;
 mod tools;
 
@@ -14,6 +16,8 @@ use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 
 pub(crate) use ledger::PostgresLedger;
+pub(crate) use live::PostgresLive;
+pub(crate) use standing::PostgresStanding;
 pub(crate) use tenants::PostgresTenants;
 pub(crate) use tools::PostgresTools;
 

@@ -2,8 +2,10 @@
 
 mod append;
 mod ledger;
+mod live;
 mod rows;
 mod scribe;
+mod standing;
 mod tenants;
 mod tool_ids;
 mod tools;
@@ -18,6 +20,8 @@ use sqlx::ConnectOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 
 pub(crate) use ledger::SqliteLedger;
+pub(crate) use live::SqliteLive;
+pub(crate) use standing::SqliteStanding;
 pub(crate) use tenants::SqliteTenants;
 pub(crate) use tools::SqliteTools;
 

@@ -12,8 +12,8 @@ use sqlx::postgres::PgPool;
 
 use crate::not_yet::NotYet;
 use crate::once::{PostgresOnce, SqliteOnce};
-use crate::postgres::{self, PostgresLedger, PostgresTenants, PostgresTools};
-use crate::sqlite::{SqliteLedger, SqlitePools, SqliteTenants, SqliteTools};
+use crate::postgres::{self, PostgresLedger, PostgresLive, PostgresStanding, PostgresTenants, PostgresTools};
+use crate::sqlite::{SqliteLedger, SqliteLive, SqlitePools, SqliteStanding, SqliteTenants, SqliteTools};
 
 /// One open database. Open it on the runtime that outlives everything that uses it.
 pub struct Store {
@@ -51,10 +51,10 @@ impl Store {
                 ledger: Arc::new(SqliteLedger::new(pools.clone())),
                 once: Arc::new(SqliteOnce::new(pools.clone())),
                 policies: Arc::new(NotYet),
-                live: Arc::new(NotYet),
+                live: Arc::new(SqliteLive(pools.clone())),
                 pins: Arc::new(NotYet),
                 approvals: Arc::new(NotYet),
-                standing: Arc::new(NotYet),
+                standing: Arc::new(SqliteStanding(pools.clone())),
                 proofs: Arc::new(NotYet),
                 history: Arc::new(NotYet),
                 engine: Engine::Sqlite(pools),
@@ -73,10 +73,10 @@ impl Store {
             ledger: Arc::new(PostgresLedger::new(pool.clone())),
             once: Arc::new(PostgresOnce::new(pool.clone())),
             policies: Arc::new(NotYet),
-            live: Arc::new(NotYet),
+            live: Arc::new(PostgresLive::new(pool.clone())),
             pins: Arc::new(NotYet),
             approvals: Arc::new(NotYet),
-            standing: Arc::new(NotYet),
+            standing: Arc::new(PostgresStanding(pool.clone())),
             proofs: Arc::new(NotYet),
             history: Arc::new(NotYet),
             engine: Engine::Postgres(pool),

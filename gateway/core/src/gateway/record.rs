@@ -222,7 +222,7 @@ impl Gateway {
         }
     }
 
-    async fn record_refusal(
+    pub(super) async fn record_refusal(
         &self,
         principal: &Principal,
         trace_id: &TraceId,

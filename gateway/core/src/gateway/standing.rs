@@ -6,9 +6,30 @@ use super::Gateway;
 use crate::exchange::{Exchange, Route};
 use crate::identity::Principal;
 use crate::live::LiveHandle;
-use crate::names::ToolName;
+use crate::names::{ToolName, TraceId};
+use crate::outcome::Status;
+use crate::refusal::{self, Answer};
+use crate::verdict::Reason;
 
 impl Gateway {
+    pub fn live(&self) -> &Arc<LiveHandle> {
+        &self.ports.live
+    }
+
+    /// Whether a door opens that leads to a stream before anything is asked; the no is written down.
+    pub async fn admit_standing(&self, principal: &Principal, route: &Route) -> Result<(), Answer> {
+        let live = self.ports.live.load();
+        let Some(stopped) = live.standing.why(principal, route, None) else {
+            return Ok(());
+        };
+        let trace_id = TraceId::from_uuid(self.ports.clock.fresh_id());
+        let reason = Reason::new("standing", "suspended", format!("{} {} is suspended", stopped.kind, stopped.subject));
+        Err(match self.record_refusal(principal, &trace_id, Status::Denied, &reason).await {
+            Ok(()) => Answer::empty(403),
+            Err(_) => refusal::unrecorded(&trace_id, None),
+        })
+    }
+
     /// Ends once this caller is stopped at this door; never, for most.
     pub fn banished(
         &self,

@@ -1,4 +1,4 @@
-//! The console listener: the same pingora edge in front of an axum router.
+//! The console listener: the same pingora edge in front of an axum router, which runs where the store lives.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use pingora_core::apps::{HttpPersistentSettings, HttpServerApp, ReusedHttpStream
 use pingora_core::protocols::http::{HttpTask, ServerSession};
 use pingora_core::server::ShutdownWatch;
 use pingora_http::ResponseHeader;
+use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tower::ServiceExt;
 
@@ -26,6 +27,8 @@ const READ_TIME: Duration = Duration::from_secs(30);
 pub struct ConsoleEdge {
     pub router: Router,
     pub admission: Admission,
+    /// Connections to the store that were made on a listener's worker would die with it.
+    pub home: Handle,
 }
 
 #[async_trait]
@@ -65,7 +68,8 @@ impl ConsoleEdge {
             request = request.header(name, value);
         }
         let body = timeout(READ_TIME, bounded_body(session)).await.ok().flatten()?;
-        let response = self.router.clone().oneshot(request.body(Body::from(body)).ok()?).await.ok()?;
+        let request = request.body(Body::from(body)).ok()?;
+        let response = self.home.spawn(self.router.clone().oneshot(request)).await.ok()?.ok()?;
         let (parts, mut body) = response.into_parts();
         let mut head = ResponseHeader::build(parts.status.as_u16(), Some(parts.headers.len())).ok()?;
         for (name, value) in &parts.headers {

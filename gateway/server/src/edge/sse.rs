@@ -132,7 +132,7 @@ pub async fn serve(edge: &Arc<McpEdge>, session: &mut ServerSession, door: Door)
     };
     let id = Uuid::new_v4();
     let address = edge.conversations.address(id, principal.binding(), &door.route);
-    let stay = Stay::new(&edge.drain, &edge.gateway, &door.credential);
+    let stay = Stay::new(&edge.drain, &edge.gateway, &door.credential).of(&principal, &door.route);
     let (out, mut outgoing) = mpsc::channel(OUTGOING);
     let held = Held(Conversation::new(&edge.gateway, door, out, &edge.drain));
     let listed = Listed { conversations: &edge.conversations, id };

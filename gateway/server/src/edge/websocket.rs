@@ -77,8 +77,8 @@ impl Upgrade {
 
 /// False: a WebSocket's connection is never used again.
 pub async fn serve(edge: &Arc<McpEdge>, session: &mut ServerSession, door: Door, upgrade: &Upgrade) -> bool {
-    let slot = match edge.admit(&door).await {
-        Ok((_, slot)) => slot,
+    let (principal, slot) = match edge.admit(&door).await {
+        Ok(admitted) => admitted,
         Err(refused) => {
             respond::answer(session, refused, None).await;
             return false;
@@ -93,7 +93,7 @@ pub async fn serve(edge: &Arc<McpEdge>, session: &mut ServerSession, door: Door,
     // A socket may be quiet for as long as it likes; pings tell whether anybody is there.
     session.set_read_timeout(None);
     let (out, outgoing) = mpsc::channel(OUTGOING);
-    let stay = Stay::new(&edge.drain, &edge.gateway, &door.credential);
+    let stay = Stay::new(&edge.drain, &edge.gateway, &door.credential).of(&principal, &door.route);
     let held = Held(Conversation::new(&edge.gateway, door, out, &edge.drain));
     let mut framing = Framing::new(edge.limits.body_bytes);
     let (code, reason) = converse(session, &held.0, outgoing, &mut framing, &stay).await;
@@ -152,6 +152,7 @@ async fn converse(
             why = &mut over => return match why {
                 Over::Draining => (Some(CloseCode::Away), "the gateway is stopping"),
                 Over::Revoked => (Some(CloseCode::Policy), "the credential is no longer good"),
+                Over::Suspended => (Some(CloseCode::Policy), "this was suspended"),
             },
         }
         if !put(session, framing.written()).await {

@@ -42,7 +42,11 @@ pub(super) fn agent_owner(row: &PgRow) -> Result<KeyOwner, BoxError> {
 pub(super) fn tenant_owner(row: &PgRow) -> Result<KeyOwner, BoxError> {
     let scopes = row.try_get::<Option<Json<Vec<String>>>, _>("scopes")?.map(|json| json.0).unwrap_or_default();
     let active = row.try_get::<Option<bool>, _>("is_active")?.unwrap_or(false);
-    tenant_key(row.try_get("id")?, row.try_get("key_hash")?, row.try_get("tenant_id")?, scopes, active)
+    let mut owner =
+        tenant_key(row.try_get("id")?, row.try_get("key_hash")?, row.try_get("tenant_id")?, scopes, active)?;
+    // The name that people gave the key is what they are known by when they decide something with it.
+    owner.principal.owner = row.try_get("name")?;
+    Ok(owner)
 }
 
 pub(super) fn key(row: &PgRow) -> Result<StoredKey, BoxError> {

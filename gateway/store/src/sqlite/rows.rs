@@ -8,11 +8,16 @@ use uuid::Uuid;
 
 use crate::records::{AgentRow, agent_key, tenant_key};
 
-fn uuid(row: &SqliteRow, column: &str) -> Result<Uuid, BoxError> {
+pub(super) fn uuid(row: &SqliteRow, column: &str) -> Result<Uuid, BoxError> {
     Ok(Uuid::try_parse(row.try_get(column)?)?)
 }
 
-fn strings(row: &SqliteRow, column: &str) -> Result<Vec<String>, BoxError> {
+pub(super) fn optional_uuid(row: &SqliteRow, column: &str) -> Result<Option<Uuid>, BoxError> {
+    let text: Option<String> = row.try_get(column)?;
+    Ok(text.map(|text| Uuid::try_parse(&text)).transpose()?)
+}
+
+pub(super) fn strings(row: &SqliteRow, column: &str) -> Result<Vec<String>, BoxError> {
     let text: Option<String> = row.try_get(column)?;
     Ok(text.map(|text| serde_json::from_str(&text)).transpose()?.unwrap_or_default())
 }
@@ -49,10 +54,12 @@ pub(super) fn agent_owner(row: &SqliteRow) -> Result<KeyOwner, BoxError> {
 }
 
 pub(super) fn tenant_owner(row: &SqliteRow) -> Result<KeyOwner, BoxError> {
-    let tenant: Option<String> = row.try_get("tenant_id")?;
-    let tenant = tenant.map(|text| Uuid::try_parse(&text)).transpose()?;
+    let tenant = optional_uuid(row, "tenant_id")?;
     let active = row.try_get::<Option<bool>, _>("is_active")?.unwrap_or(false);
-    tenant_key(uuid(row, "id")?, row.try_get("key_hash")?, tenant, strings(row, "scopes")?, active)
+    let mut owner = tenant_key(uuid(row, "id")?, row.try_get("key_hash")?, tenant, strings(row, "scopes")?, active)?;
+    // The name that people gave the key is what they are known by when they decide something with it.
+    owner.principal.owner = row.try_get("name")?;
+    Ok(owner)
 }
 
 pub(super) fn key(row: &SqliteRow) -> Result<StoredKey, BoxError> {

@@ -8,6 +8,7 @@
 mod directory;
 mod fickle;
 mod ledger;
+mod live;
 mod once;
 mod people;
 mod schema;
@@ -53,6 +54,9 @@ contract! {
         a_replay_doubles_nothing, fifty_at_once_make_one_chain, two_nodes_never_fork_a_chain,
         rows_name_their_tool, one_bad_record_does_not_stop_the_others, payloads_no_database_holds_are_left_out,
         receipts_are_for_whoever_waits, a_refused_batch_leaves_nothing, others_have_their_turn,;
+    live:
+        the_revision_moves_with_what_nodes_keep, live_rows_are_read_whole, a_change_is_told,
+        the_same_thing_is_stopped_once,;
     once:
         a_token_is_spent_once_of_fifty_tries, what_has_expired_is_forgotten,;
     tampering:

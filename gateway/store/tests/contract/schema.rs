@@ -29,6 +29,16 @@ const COLUMNS: &[(&str, &str)] = &[
     ("dlp_config", "id tenant_id name patterns severity is_active created_at"),
     ("tool_sessions", "id tenant_id agent_id status context_data started_at finished_at"),
     ("spent_tokens", "id expires_at"),
+    ("live_revisions", "name revision"),
+    ("policy_modes", "kind policy mode changed_by changed_at"),
+    ("tool_manifests", "tenant_id tool manifest handling metadata written_by written_at"),
+    ("tool_pins", "tool hash state definition findings seen_from by at"),
+    (
+        "approvals",
+        "id tenant_id kind agent_id tool binding args_hash manifest_hash policies_hash classification risk_level four_eyes reasons policy_ids shown owner status trace_id asked_at deadline decided_at decided_by note use_by used_at used_trace decision_trace notify_after notified_at",
+    ),
+    ("suspensions", "id tenant_id kind subject reason by since lifted_at lifted_by"),
+    ("proofs", "id tenant_id scope digests holds document trace_id at"),
 ];
 
 // acceptance 1, acceptance 2, acceptance 3, acceptance 4, acceptance 38: the columns, and on Postgres their types.

@@ -1,0 +1,286 @@
+//! Keeps the node's memory of live rows fresh: looks at their revision several times a second, reads them when it moved,
+//! compiles what changed and swaps the set as a whole.
+//!
+//! On Postgres a notification ends the wait early; looking is what counts. While the store is away the last set stays.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use gateway_core::definitions::{PinSet, Pinned, Standing};
+use gateway_core::live::{Live, LiveHandle, Suspended, TenantFacts, TenantRules};
+use gateway_core::ports::{
+    AccessRow, AgentPolicyRow, LiveRows, LiveStore, ManifestRow, PinRow, PinState, StoreError, Tenant,
+};
+use gateway_core::{TenantId, digest};
+use gateway_store::CachedDirectory;
+use serde::Serialize;
+
+/// How often the revision is looked at: with reading and compiling, a change is in force within a second.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// How often a store that is away is complained of.
+const COMPLAIN_EVERY: Duration = Duration::from_secs(10);
+/// Rows older than this are not what an operator believes to be in force.
+const STALE: Duration = Duration::from_secs(60);
+
+/// Everything that rows say of one tenant: its own, and those of everybody.
+#[derive(Debug, Clone, Serialize)]
+pub struct TenantRows {
+    pub id: TenantId,
+    pub name: String,
+    pub agent_policies: Vec<AgentPolicyRow>,
+    pub access_policies: Vec<AccessRow>,
+    pub manifests: Vec<ManifestRow>,
+}
+
+/// Makes rules of one tenant's rows. Rego modules take a while, so it is not run where others wait.
+pub type Compiler = Arc<dyn Fn(&TenantRows) -> TenantRules + Send + Sync>;
+
+pub struct LiveRules {
+    rows: Arc<dyn LiveStore>,
+    directory: Arc<CachedDirectory>,
+    handle: Arc<LiveHandle>,
+    compiler: Mutex<Compiler>,
+    /// Held while a set is made: two at once could swap in the older one last.
+    compiled: tokio::sync::Mutex<HashMap<TenantId, Compiled>>,
+    /// Something other than the rows changed and has not been taken in yet.
+    again: AtomicBool,
+    away_since: Mutex<Option<Instant>>,
+}
+
+#[derive(Clone)]
+struct Compiled {
+    /// Of the rows it was made of.
+    digest: String,
+    rules: Arc<TenantRules>,
+}
+
+impl LiveRules {
+    /// Reads the rows for the first time: a node that cannot know what is stopped does not start.
+    pub async fn start(
+        rows: Arc<dyn LiveStore>,
+        directory: Arc<CachedDirectory>,
+        compiler: Compiler,
+    ) -> Result<Arc<Self>, StoreError> {
+        let made = Self {
+            rows,
+            directory,
+            handle: Arc::default(),
+            compiler: Mutex::new(compiler),
+            compiled: tokio::sync::Mutex::default(),
+            again: AtomicBool::new(false),
+            away_since: Mutex::default(),
+        };
+        made.read().await?;
+        Ok(Arc::new(made))
+    }
+
+    pub fn handle(&self) -> Arc<LiveHandle> {
+        Arc::clone(&self.handle)
+    }
+
+    /// Until it is aborted.
+    pub async fn watch(self: Arc<Self>) {
+        let mut complained: Option<Instant> = None;
+        loop {
+            self.rows.wait_changed(LOOK_EVERY).await;
+            match self.look().await {
+                Ok(()) => {
+                    *lock(&self.away_since) = None;
+                    complained = None;
+                }
+                Err(error) => {
+                    lock(&self.away_since).get_or_insert_with(Instant::now);
+                    if complained.is_none_or(|last| last.elapsed() >= COMPLAIN_EVERY) {
+                        complained = Some(Instant::now());
+                        let error = &error as &dyn std::error::Error;
+                        tracing::error!(error, "live rows cannot be read; what was read last stays in force");
+                    }
+                    tokio::time::sleep(LOOK_EVERY).await;
+                }
+            }
+        }
+    }
+
+    async fn look(&self) -> Result<(), StoreError> {
+        // A database that was restored from a copy may be behind: any other number is news.
+        if self.again.load(Ordering::Acquire) || self.rows.revision().await? != self.handle.load().revision {
+            self.read().await?;
+        }
+        Ok(())
+    }
+
+    /// The files changed under the rows: everything is compiled anew with what they say now, within moments.
+    pub async fn recompile(&self, compiler: Compiler) {
+        *lock(&self.compiler) = compiler;
+        self.compiled.lock().await.clear();
+        self.again.store(true, Ordering::Release);
+        if let Err(error) = self.look().await {
+            let error = &error as &dyn std::error::Error;
+            tracing::error!(error, "live rows cannot be compiled under the changed files until the store is back");
+        }
+    }
+
+    pub fn ready(&self) -> Result<(), String> {
+        match *lock(&self.away_since) {
+            Some(since) if since.elapsed() > STALE => Err("live rows could not be read for a minute".into()),
+            _ => Ok(()),
+        }
+    }
+
+    async fn read(&self) -> Result<(), StoreError> {
+        let mut compiled = self.compiled.lock().await;
+        let rows = self.rows.rows().await?;
+        self.again.store(false, Ordering::Release);
+        let (compiler, before) = (Arc::clone(&lock(&self.compiler)), std::mem::take(&mut *compiled));
+        let made = tokio::task::spawn_blocking(move || make(rows, &before, &compiler)).await;
+        let (live, tenants) = made.map_err(|error| StoreError::Unavailable(error.into()))?;
+        *compiled = tenants;
+        // First, so that whoever hears of the change and asks again is told what is so now.
+        self.directory.invalidate_all();
+        tracing::debug!(revision = live.revision, "live rows read");
+        self.handle.replace(live);
+        Ok(())
+    }
+}
+
+fn make(
+    rows: LiveRows,
+    before: &HashMap<TenantId, Compiled>,
+    compiler: &Compiler,
+) -> (Live, HashMap<TenantId, Compiled>) {
+    let LiveRows { revision, tenants, agent_policies, access_policies, manifests, pins, suspensions } = rows;
+    let of_tenant = |tenant: Tenant| TenantRows {
+        agent_policies: agent_policies.iter().filter(|row| concerns(row.tenant, tenant.id)).cloned().collect(),
+        access_policies: access_policies.iter().filter(|row| concerns(row.tenant, tenant.id)).cloned().collect(),
+        manifests: manifests.iter().filter(|row| row.tenant == tenant.id).cloned().collect(),
+        id: tenant.id,
+        name: tenant.name,
+    };
+    let compiled: HashMap<_, _> = tenants
+        .into_iter()
+        .map(of_tenant)
+        .map(|rows| {
+            // Plain data: serialising it cannot fail, and an empty digest would only be compiled once too often.
+            let digest = serde_json::to_vec(&rows).map(|text| digest::hex(&text)).unwrap_or_default();
+            let known = before.get(&rows.id).filter(|known| known.digest == digest && !digest.is_empty());
+            let rules = known.map_or_else(|| Arc::new(compiler(&rows)), |known| Arc::clone(&known.rules));
+            (rows.id, Compiled { digest, rules })
+        })
+        .collect();
+    let (standing, unreadable) = Suspended::new(suspensions);
+    for one in unreadable {
+        tracing::error!(suspension.id = %one.id, "a suspension names nothing that can be stopped: {} {}", one.kind, one.subject);
+    }
+    let rules = compiled.iter().map(|(id, compiled)| (*id, Arc::clone(&compiled.rules))).collect();
+    (Live::new(revision, rules, Arc::new(pin_set(pins)), standing), compiled)
+}
+
+/// A row of no tenant is everybody's.
+fn concerns(row: Option<TenantId>, tenant: TenantId) -> bool {
+    row.is_none_or(|of| of == tenant)
+}
+
+fn pin_set(pins: Vec<PinRow>) -> PinSet {
+    let mut tools: HashMap<_, Pinned> = HashMap::new();
+    for pin in pins {
+        let held = tools.entry(pin.tool).or_insert(Pinned { standing: Standing::Pinned, hash: None });
+        match pin.state {
+            PinState::Accepted => held.hash = Some(pin.hash.into()),
+            PinState::Quarantined => held.standing = Standing::Quarantined,
+        }
+    }
+    PinSet::new(tools)
+}
+
+/// The tenant by its name and id, and no rules.
+pub fn without_rules(rows: &TenantRows) -> TenantRules {
+    TenantRules {
+        tenant: TenantFacts { id: Some(rows.id), name: rows.name.clone() },
+        ..TenantRules::clone(&TenantRules::none())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::sync::atomic::AtomicUsize;
+
+    use gateway_core::verdict::PolicyMode;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn tenant(n: u128) -> TenantId {
+        TenantId(Uuid::from_u128(n))
+    }
+
+    fn policy(of: Option<TenantId>, name: &str) -> AgentPolicyRow {
+        AgentPolicyRow {
+            id: Uuid::nil(),
+            tenant: of,
+            policy_id: name.into(),
+            name: name.into(),
+            category: None,
+            severity: None,
+            rule: serde_json::json!({}),
+            regulatory_mapping: Vec::new(),
+            is_active: true,
+            mode: PolicyMode::Shadow,
+            created_at: String::new(),
+        }
+    }
+
+    fn rows(agent_policies: Vec<AgentPolicyRow>) -> LiveRows {
+        let tenants = [1, 2].map(|n| Tenant { id: tenant(n), name: format!("t-{n}"), created_at: String::new() });
+        LiveRows { revision: 5, tenants: tenants.to_vec(), agent_policies, ..LiveRows::default() }
+    }
+
+    #[test]
+    fn only_tenants_whose_rows_changed_are_compiled_again() {
+        let count = Arc::new(AtomicUsize::new(0));
+        let compiler: Compiler = {
+            let count = Arc::clone(&count);
+            Arc::new(move |rows| {
+                count.fetch_add(1, Ordering::Relaxed);
+                without_rules(rows)
+            })
+        };
+        let (live, before) = make(rows(vec![policy(Some(tenant(1)), "own")]), &HashMap::new(), &compiler);
+        assert_eq!((live.revision, count.load(Ordering::Relaxed)), (5, 2));
+        assert_eq!(live.rules_of(Some(tenant(2))).tenant.name, "t-2", "a tenant without rows has its name");
+        for (policies, again) in [
+            (vec![policy(Some(tenant(1)), "own")], 0),
+            (vec![policy(Some(tenant(1)), "changed")], 1),
+            (vec![policy(Some(tenant(1)), "own"), policy(None, "everybody's")], 2),
+        ] {
+            let earlier = count.load(Ordering::Relaxed);
+            make(rows(policies), &before, &compiler);
+            assert_eq!(count.load(Ordering::Relaxed) - earlier, again);
+        }
+    }
+
+    #[test]
+    fn a_tool_with_a_definition_that_nobody_accepted_is_quarantined() {
+        let pin = |tool: &str, hash: &str, state| PinRow {
+            tool: tool.parse().unwrap(),
+            hash: hash.into(),
+            state,
+            definition: serde_json::Value::Null,
+            findings: Vec::new(),
+            seen_from: None,
+            by: None,
+            at: String::new(),
+        };
+        use PinState::{Accepted, Quarantined};
+        let set = pin_set(vec![pin("a/x", "1", Accepted), pin("a/y", "1", Accepted), pin("a/y", "2", Quarantined)]);
+        assert_eq!(set.standing(&"a/x".parse().unwrap()), Standing::Pinned);
+        assert_eq!(set.standing(&"a/y".parse().unwrap()), Standing::Quarantined);
+        assert_eq!(set.standing(&"a/z".parse().unwrap()), Standing::Unpinned);
+    }
+}
