@@ -15,7 +15,7 @@ use crate::classification::scale;
 use crate::digest;
 
 pub use diff::{Change, diff};
-pub use pins::{Definitions, PinSet, Pinned, Standing};
+pub use pins::{Definitions, Form, PinRule, PinSet, Pinned, Standing};
 pub use visible::{is_hidden_space, name_of, visible};
 
 /// The members that are pinned. What a server may change from day to day (`_meta`, icons) is not among them.
@@ -128,7 +128,7 @@ pub struct Finding {
     pub path: String,
     pub message: String,
     /// What policy says about findings of this rule.
-    #[serde(skip, default = "flagged")]
+    #[serde(default = "flagged")]
     pub action: ScanAction,
 }
 

@@ -7,6 +7,7 @@ mod agent;
 mod audit;
 mod check;
 mod failure;
+mod guard;
 mod key;
 mod kill;
 mod logging;
@@ -57,6 +58,9 @@ enum Verb {
     /// What tools may do: which were seen, and which are classified
     #[command(subcommand)]
     Manifest(manifest::ManifestVerb),
+    /// The guards alone, over lines of JSON on standard input
+    #[command(subcommand)]
+    Guard(guard::GuardVerb),
     /// The chain of what was decided
     #[command(subcommand)]
     Audit(audit::AuditVerb),
@@ -159,6 +163,7 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::Agent(verb) => wait_for(agent::run(verb)),
         Verb::Key(verb) => wait_for(key::run(verb)),
         Verb::Manifest(verb) => wait_for(manifest::run(verb)),
+        Verb::Guard(verb) => guard::run(&verb),
         Verb::Audit(verb) => wait_for(audit::run(verb)),
         Verb::Kill(args) => wait_for(kill::kill(args)),
         Verb::Restore(args) => wait_for(kill::restore(args)),
@@ -234,6 +239,7 @@ mod tests {
             "audit verify --agent a --tenant t --json",
             "manifest list --tenant t --json",
             "manifest suggest notes --config f",
+            "guard tools",
             "kill agent a --tenant t --reason r --json",
             "kill --list --json --config f",
             "restore tool crm/write --json",

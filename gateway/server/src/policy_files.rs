@@ -7,6 +7,7 @@ mod chain;
 mod embedded;
 mod manifests;
 mod matrix;
+mod scan;
 #[cfg(test)]
 mod tests;
 
@@ -20,10 +21,11 @@ use gateway_core::matrix::Matrix;
 
 use crate::config::{Problem, Problems, nearest};
 use manifests::Manifests;
+use scan::Scanning;
 
 /// Large enough for thousands of tools; a larger file was put there by mistake.
 const LARGEST_FILE: u64 = 4 << 20;
-const TOP_LEVEL: [&str; 2] = ["matrix.yaml", "chain.yaml"];
+const TOP_LEVEL: [&str; 3] = ["matrix.yaml", "chain.yaml", "scan.yaml"];
 
 /// Everything the directory says.
 #[derive(Debug, Clone)]
@@ -31,6 +33,7 @@ pub struct LoadedPolicies {
     pub policies: Policies,
     /// Judges that the operator gave a mode; the others enforce.
     pub modes: BTreeMap<String, PluginMode>,
+    pub scanning: Scanning,
 }
 
 impl LoadedPolicies {
@@ -68,10 +71,12 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
     let mut manifests = Manifests::default();
     let mut matrix = Matrix::standard();
     let mut modes = BTreeMap::new();
+    let mut scanning = Scanning::default();
     for file in files {
         let mut told = Problems::of(file.shown.as_str());
         match (file.inside.as_str(), file.namespace()) {
             ("matrix.yaml", _) => matrix = matrix::read_matrix(&file.text, &mut told).unwrap_or(matrix),
+            ("scan.yaml", _) => scanning = Scanning::read_file(&file.text, &mut told),
             ("chain.yaml", _) => modes = chain::read_modes(&file.text, &mut told),
             (_, Some(namespace)) => manifests.read_file(namespace, &file.text, &mut told),
             _ => {}
@@ -79,7 +84,8 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
         problems.extend(told.into_found());
     }
     let tools = manifests.tools.into_iter().map(|(name, tool)| (name, Arc::new(tool)));
-    LoadedPolicies { policies: Policies::new(tools, matrix), modes }
+    let policies = Policies::new(tools, matrix).with_scan(scanning.rules());
+    LoadedPolicies { policies, modes, scanning }
 }
 
 /// Every file that means something, in the order of their names. A file that looks like a policy and would be ignored is

@@ -3,6 +3,7 @@
 mod append;
 mod ledger;
 mod live;
+mod pins;
 mod rows;
 mod scribe;
 mod standing;
@@ -21,6 +22,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePo
 
 pub(crate) use ledger::SqliteLedger;
 pub(crate) use live::SqliteLive;
+pub(crate) use pins::SqlitePins;
 pub(crate) use standing::SqliteStanding;
 pub(crate) use tenants::SqliteTenants;
 pub(crate) use tools::SqliteTools;

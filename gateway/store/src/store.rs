@@ -12,8 +12,9 @@ use sqlx::postgres::PgPool;
 
 use crate::not_yet::NotYet;
 use crate::once::{PostgresOnce, SqliteOnce};
-use crate::postgres::{self, PostgresLedger, PostgresLive, PostgresStanding, PostgresTenants, PostgresTools};
-use crate::sqlite::{SqliteLedger, SqliteLive, SqlitePools, SqliteStanding, SqliteTenants, SqliteTools};
+use crate::pins::Pins;
+use crate::postgres::{self, PostgresPins, PostgresLedger, PostgresLive, PostgresStanding, PostgresTenants, PostgresTools};
+use crate::sqlite::{SqlitePins, SqliteLedger, SqliteLive, SqlitePools, SqliteStanding, SqliteTenants, SqliteTools};
 
 /// One open database. Open it on the runtime that outlives everything that uses it.
 pub struct Store {
@@ -52,7 +53,7 @@ impl Store {
                 once: Arc::new(SqliteOnce::new(pools.clone())),
                 policies: Arc::new(NotYet),
                 live: Arc::new(SqliteLive(pools.clone())),
-                pins: Arc::new(NotYet),
+                pins: Arc::new(Pins::start(Arc::new(SqlitePins(pools.clone())), Arc::new(SqliteLedger::new(pools.clone())))),
                 approvals: Arc::new(NotYet),
                 standing: Arc::new(SqliteStanding(pools.clone())),
                 proofs: Arc::new(NotYet),
@@ -74,7 +75,7 @@ impl Store {
             once: Arc::new(PostgresOnce::new(pool.clone())),
             policies: Arc::new(NotYet),
             live: Arc::new(PostgresLive::new(pool.clone())),
-            pins: Arc::new(NotYet),
+            pins: Arc::new(Pins::start(Arc::new(PostgresPins(pool.clone())), Arc::new(PostgresLedger::new(pool.clone())))),
             approvals: Arc::new(NotYet),
             standing: Arc::new(PostgresStanding(pool.clone())),
             proofs: Arc::new(NotYet),

@@ -120,7 +120,7 @@ fn sets_french(before: Option<char>, after: Option<char>) -> bool {
 }
 
 fn is_right_to_left(letter: char) -> bool {
-    matches!(letter.script(), Script::Arabic | Script::Hebrew | Script::Syriac | Script::Thaana | Script::Nko)
+    letter.is_alphabetic() && matches!(letter.script(), Script::Arabic | Script::Hebrew | Script::Syriac | Script::Thaana | Script::Nko)
 }
 
 /// Three marks on one letter, or Latin letters struck through one after the other.

@@ -14,6 +14,8 @@ use super::{Findings, INSTRUCTIONS, ScanProblem};
 
 /// From here on a definition is reported.
 pub const ENOUGH: u32 = 2;
+/// Nothing shorter says anything to anybody.
+const SHORTEST: usize = 6;
 /// What the compiled patterns may take together.
 const LARGEST_SET: usize = 64 << 20;
 
@@ -38,7 +40,9 @@ pub struct WrittenPhrase {
 }
 
 pub struct Phrases {
-    set: RegexSet,
+    /// Of prose, and of parameters' names, each with the places of its patterns in `written`.
+    prose: (RegexSet, Vec<usize>),
+    names: (RegexSet, Vec<usize>),
     written: Vec<Known>,
     /// Another server's tool, named where something is demanded.
     demand: Option<Regex>,
@@ -67,21 +71,32 @@ impl Phrases {
                     continue;
                 }
             };
-            match RegexBuilder::new(&pattern).size_limit(LARGEST_SET).build() {
-                Ok(_) => {
-                    patterns.push(pattern);
-                    let (family, weight, names) = (phrase.family.clone(), phrase.weight, phrase.names);
-                    written.push(Known { family, weight, names, pattern: phrase.pattern.clone() });
-                }
-                Err(error) => say("pattern", error.to_string()),
-            }
+            let (family, weight, names) = (phrase.family.clone(), phrase.weight, phrase.names);
+            written.push(Known { family, weight, names, pattern: phrase.pattern.clone() });
+            patterns.push((place, pattern));
         }
-        let set = RegexSetBuilder::new(&patterns).size_limit(LARGEST_SET).build().unwrap_or_else(|error| {
-            problems.push(ScanProblem { path: "phrases".into(), what: error.to_string() });
-            RegexSet::empty()
-        });
+        let mut set = |names: bool| {
+            let chosen = || patterns.iter().zip(&written).enumerate().filter(|(_, (_, known))| known.names == names);
+            let texts = chosen().map(|(_, ((_, pattern), _))| pattern);
+            let set = RegexSetBuilder::new(texts).size_limit(LARGEST_SET).dfa_size_limit(LARGEST_SET).build();
+            let set = set.unwrap_or_else(|error| {
+                let before = problems.len();
+                // Together they do not say which of them it is.
+                for (_, ((place, pattern), _)) in chosen() {
+                    if let Err(error) = RegexBuilder::new(pattern).size_limit(LARGEST_SET).build() {
+                        problems.push(ScanProblem { path: format!("phrases[{place}].pattern"), what: error.to_string() });
+                    }
+                }
+                if problems.len() == before {
+                    problems.push(ScanProblem { path: "phrases".into(), what: error.to_string() });
+                }
+                RegexSet::empty()
+            });
+            (set, chosen().map(|(at, _)| at).collect::<Vec<usize>>())
+        };
+        let (prose, names) = (set(false), set(true));
         let demand = Regex::new(r"\b(?:must|always|never|instead|do not use|don't use|deprecated|before|rather than|first|whenever|every time|each time|replace[sd]?|avoid)\b").ok();
-        Self { set, written, demand }
+        Self { prose, names, written, demand }
     }
 
     pub fn score<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> u32 {
@@ -128,19 +143,21 @@ impl Phrases {
 
     /// The phrases found in any reading of a text.
     fn matches(&self, text: &str, kind: Kind) -> Vec<usize> {
-        let plain = readable(text);
-        let mut found: Vec<usize> = self.set.matches(&plain).iter().collect();
-        if let Some(other) = unspelled(&plain) {
-            found.extend(self.set.matches(&other).iter());
+        let (set, places) = if kind == Kind::Prose { &self.prose } else { &self.names };
+        if kind == Kind::Prose && text.len() < SHORTEST {
+            return Vec::new();
         }
-        for hidden in decoded(text) {
-            found.extend(self.set.matches(&readable(&hidden)).iter());
+        let plain = readable(text);
+        let mut found: Vec<usize> = set.matches(&plain).iter().collect();
+        if kind == Kind::Prose {
+            let hidden = decoded(text).map(|hidden| readable(&hidden));
+            for other in unspelled(&plain).into_iter().chain(hidden) {
+                found.extend(set.matches(&other).iter());
+            }
         }
         found.sort_unstable();
         found.dedup();
-        let wanted = kind != Kind::Prose;
-        found.retain(|at| self.written.get(*at).is_some_and(|known| known.names == wanted));
-        found
+        found.into_iter().filter_map(|at| places.get(at).copied()).collect()
     }
 
     /// A cue counts once a family, and only where its family says nothing louder; everything else counts once.

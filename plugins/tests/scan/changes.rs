@@ -57,7 +57,7 @@ fn rug_pulls(tool: &Value) -> Vec<Value> {
     let mut all = Vec::new();
     texts(tool, "", &mut all);
     for (path, text) in &all {
-        for changed in [format!("{text} and more"), text.replacen(' ', "", 1), text.to_uppercase(), format!("{text}."), format!("{text}\u{a0}"), text.replacen('e', "е", 1), text.replacen('s', "\u{200b}s", 1)] {
+        for changed in [format!("{text} and more"), format!("New: {text}"), text.replacen(' ', "", 1), text.to_uppercase(), format!("{text}."), format!("{text}\u{a0}"), text.replacen('e', "е", 1), text.replacen('s', "\u{200b}s", 1)] {
             pulled.extend(set(tool, path, json!(changed)));
         }
     }

@@ -28,5 +28,5 @@ fn faults_are_named_with_their_place() {
     let written = serde_saphyr::from_str(text).unwrap();
     let problems = gateway_plugins::scan::DefinitionScanner::new(&written).err().unwrap();
     let places: Vec<_> = problems.iter().map(|problem| problem.path.as_str()).collect();
-    assert_eq!(places, ["rules.nothing", "phrases[0].weight", "phrases[0].pattern", "phrases[1].pattern"]);
+    assert_eq!(places, ["rules.nothing", "phrases[0].weight", "phrases[1].pattern", "phrases[0].pattern"]);
 }
