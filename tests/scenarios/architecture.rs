@@ -40,11 +40,12 @@ const LAYERS: [(&str, &[&str]); 8] = [
 const ONLOOKERS: [&str; 3] = ["portreeve-tests", "portreeve-bench", "portreeve-fuzz"];
 
 /// A crate, or a family when it ends in `-`, and the only crates of ours that may name it.
-const OWNERS: [(&str, &[&str]); 10] = [
+const OWNERS: [(&str, &[&str]); 11] = [
     ("pingora", &["portreeve"]),
     ("pingora-", &["portreeve"]),
     ("hyper", &["gateway-upstream", "portreeve-tests", "portreeve-bench"]),
     ("hyper-", &["gateway-upstream", "portreeve-tests", "portreeve-bench"]),
+    ("regorus", &["gateway-plugins"]),
     ("rusqlite", &["gateway-store"]),
     ("sqlx", &["gateway-store"]),
     ("sqlx-", &["gateway-store"]),

@@ -131,7 +131,7 @@ async fn each_kind_stops_what_it_names(kind: Kind) {
     let stub = Stub::start(&["find", "write", "slow"]).await;
     let world = on(kind, &stub);
     let agent = world.agent("a-1", "A3");
-    assert!(agent.tools("/mcp").await.iter().any(|tool| tool.contains("write")));
+    assert!(agent.modern().tools("/mcp").await.iter().any(|tool| tool.contains("write")));
     for (what, subject, stopped, goes_on) in [
         ("tool", "crm/write", "crm/write", Some("crm/find")),
         ("upstream", "crm", "crm/find", Some("notes/find")),
@@ -141,7 +141,7 @@ async fn each_kind_stops_what_it_names(kind: Kind) {
         assert_eq!(until(&agent, stopped, "deny").await, ["standing"], "{what}");
         if let Some(tool) = goes_on {
             assert_eq!(agent.call(tool, json!({})).await.decision(), "allow", "{what}");
-            assert!(!agent.tools("/mcp").await.iter().any(|tool| tool.contains("write")), "{what}: hidden");
+            assert!(!agent.modern().tools("/mcp").await.iter().any(|tool| tool.contains("write")), "{what}: hidden");
         }
         assert!(world.cli(&["restore", what, subject]).status.success(), "{what}");
         until(&agent, stopped, "allow").await;

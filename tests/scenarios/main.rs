@@ -7,6 +7,7 @@
     reason = "a story that cannot go on should stop where it is"
 )]
 
+mod access;
 mod adp;
 mod aggregate;
 mod architecture;
@@ -26,6 +27,7 @@ mod lifecycle;
 mod lists;
 mod misbehaving;
 mod modern_over_legacy;
+mod policies;
 mod protocol;
 mod real_clients;
 mod real_eras;

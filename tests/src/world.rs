@@ -16,6 +16,7 @@ pub struct WorldBuilder {
     kind: Kind,
     config: Value,
     manifests: Vec<(String, Value)>,
+    policy_files: Vec<(String, String)>,
     environment: Vec<(String, String)>,
 }
 
@@ -55,6 +56,7 @@ impl World {
             kind,
             config: json!({ "limits": { "agent_per_minute": 0 }, "upstreams": {}, "policies": "policies" }),
             manifests: Vec::new(),
+            policy_files: Vec::new(),
             environment: Vec::new(),
         }
     }
@@ -224,6 +226,12 @@ impl WorldBuilder {
         self
     }
 
+    /// `rules/own.yaml` or `access/own.rego` of the policies' directory.
+    pub fn policy_file(mut self, inside: &str, text: &str) -> Self {
+        self.policy_files.push((inside.into(), text.into()));
+        self
+    }
+
     /// Writes configuration and policies, creates the tenant, starts the gateway.
     pub fn start(self) -> World {
         let mut world = self.prepare();
@@ -260,6 +268,11 @@ impl WorldBuilder {
         for (namespace, file) in &self.manifests {
             // JSON is YAML.
             std::fs::write(manifests.join(format!("{namespace}.yaml")), file.to_string()).expect("a manifest file");
+        }
+        for (inside, text) in &self.policy_files {
+            let path = directory.path().join("policies").join(inside);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("the policies' directory");
+            std::fs::write(path, text).expect("a policy file");
         }
         std::fs::write(directory.path().join("portreeve.yaml"), self.config.to_string()).expect("the configuration");
         World {

@@ -126,7 +126,7 @@ pub struct Granted {
 }
 
 impl Granted {
-    #[expect(dead_code, reason = "nothing can be approved yet")]
+    #[cfg_attr(not(test), expect(dead_code, reason = "nothing can be approved yet"))]
     pub(crate) fn used(approval: Uuid, binding: String) -> Self {
         Self { approval, binding }
     }

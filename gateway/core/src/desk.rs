@@ -25,6 +25,7 @@ use crate::ports::{
 };
 use crate::trace::{EventType, TraceDraft};
 
+pub use policies::{MOST_POLICIES, PolicyLine};
 pub use standing::{LONGEST_REASON, Target};
 
 pub struct Desk {

@@ -16,7 +16,7 @@ use crate::digest;
 use crate::names::{TenantId, ToolName};
 use crate::policies::{ClassifiedTool, ToolMap};
 use crate::rules::RuleSet;
-use crate::verdict::PolicyMode;
+use crate::verdict::{Objection, Opinion, PolicyMode, Remedy, Verdict};
 
 pub use standing::{Suspended, Suspension, SuspensionKind};
 
@@ -90,6 +90,24 @@ pub struct Broken {
     pub policy: String,
     pub why: String,
     pub mode: PolicyMode,
+}
+
+impl Broken {
+    /// What a broken access policy is called; all other rows are told of by the judge of agent policies.
+    pub fn access(name: &str) -> String {
+        format!("access policy `{name}`")
+    }
+
+    pub fn is_access(&self) -> bool {
+        self.policy.starts_with("access policy ")
+    }
+
+    /// Nobody knows what it would have said, so it says no.
+    pub fn opinion(&self) -> Opinion {
+        let message = format!("{} cannot be followed: {}", self.policy, self.why);
+        let objection = Objection::new("broken", message).cured_by(Remedy::Policy(self.policy.clone()));
+        Opinion::new(Verdict::Deny(objection), self.mode)
+    }
 }
 
 impl TenantRules {

@@ -4,6 +4,7 @@ mod approvals;
 mod history;
 mod live;
 mod policies;
+mod tenants;
 mod upstream;
 
 use std::sync::Arc;
@@ -16,7 +17,6 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::BoxError;
-use crate::classification::{Autonomy, DecisionType, Risk};
 use crate::gateway::Wire;
 use crate::home::Home;
 use crate::identity::{Credential, Principal};
@@ -31,6 +31,7 @@ pub use live::{LiveRows, LiveStore, NewSuspension, PinNews, PinRow, PinState, Pi
 pub use policies::{
     AccessRow, AgentPolicyRow, ManifestRow, NewAccessPolicy, NewAgentPolicy, PolicyKind, PolicyStore, RuleType,
 };
+pub use tenants::{AgentRecord, AgentStatus, KeyOwner, NewAgent, StoredKey, Tenant, TenantStore};
 pub use upstream::{Answered, Content, ExecutionEngine, NewSession, Spoken, StreamItem, Upstream, UpstreamError};
 
 /// The time and fresh identities.
@@ -143,114 +144,6 @@ pub trait Peers: Send + Sync {
     async fn carry(&self, to: &Home, request: Carried) -> Result<Answer, PeerError>;
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tenant {
-    pub id: TenantId,
-    pub name: String,
-    pub created_at: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AgentStatus {
-    Active,
-    Suspended,
-    Revoked,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NewAgent {
-    pub agent_id: AgentId,
-    pub name: String,
-    pub description: Option<String>,
-    pub autonomy: Autonomy,
-    pub allowed_types: Vec<DecisionType>,
-    pub max_risk: Risk,
-    pub owner_name: Option<String>,
-    pub owner_email: Option<String>,
-    /// What access policies know it by; kept in the registry's `metadata.roles`.
-    #[serde(default)]
-    pub roles: Vec<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AgentRecord {
-    pub id: Uuid,
-    pub tenant: TenantId,
-    #[serde(flatten)]
-    pub agent: NewAgent,
-    pub status: AgentStatus,
-    pub created_at: String,
-}
-
-/// A key as it may be stored and shown: never the key.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StoredKey {
-    pub id: Uuid,
-    pub prefix: String,
-    pub created_at: String,
-    pub last_used_at: Option<String>,
-    pub revoked_at: Option<String>,
-}
-
-/// What a key's hash leads to.
-#[derive(Debug, Clone)]
-pub struct KeyOwner {
-    pub key_id: Uuid,
-    pub key_hash: String,
-    pub principal: Principal,
-    /// False once the key is revoked or switched off.
-    pub key_active: bool,
-    pub agent_status: AgentStatus,
-}
-
-/// Tenants, agents and their keys. Every query names its tenant, except the one that finds out whose a key is.
-#[async_trait]
-pub trait TenantStore: Send + Sync {
-    async fn add_tenant(&self, name: &str) -> Result<Tenant, StoreError>;
-    async fn tenants(&self) -> Result<Vec<Tenant>, StoreError>;
-    async fn tenant(&self, name_or_id: &str) -> Result<Tenant, StoreError>;
-    /// A tenant key (`api_keys`) with scopes; only hash is stored.
-    async fn add_tenant_key(
-        &self,
-        tenant: TenantId,
-        name: &str,
-        key_hash: &str,
-        scopes: &[String],
-    ) -> Result<Uuid, StoreError>;
-    /// Agent and first key in one transaction: no agent is left behind without one.
-    async fn add_agent(
-        &self,
-        tenant: TenantId,
-        agent: &NewAgent,
-        key_hash: &str,
-        key_prefix: &str,
-    ) -> Result<AgentRecord, StoreError>;
-    async fn agents(&self, tenant: TenantId) -> Result<Vec<AgentRecord>, StoreError>;
-    async fn agent(&self, tenant: TenantId, agent: &AgentId) -> Result<AgentRecord, StoreError>;
-    async fn set_agent_autonomy(&self, tenant: TenantId, agent: &AgentId, autonomy: Autonomy)
-    -> Result<(), StoreError>;
-    /// Replaces all it had.
-    async fn set_agent_roles(&self, tenant: TenantId, agent: &AgentId, roles: &[String]) -> Result<(), StoreError>;
-    async fn set_agent_status(&self, tenant: TenantId, agent: &AgentId, status: AgentStatus) -> Result<(), StoreError>;
-    async fn add_key(
-        &self,
-        tenant: TenantId,
-        agent: &AgentId,
-        key_hash: &str,
-        key_prefix: &str,
-    ) -> Result<Uuid, StoreError>;
-    async fn keys(&self, tenant: TenantId, agent: &AgentId) -> Result<Vec<StoredKey>, StoreError>;
-    /// Active keys whose prefix, or whose id, starts with the given text; agent keys of all tenants (an operator's question).
-    async fn keys_starting(&self, text: &str) -> Result<Vec<StoredKey>, StoreError>;
-    async fn revoke_key(&self, key: Uuid) -> Result<(), StoreError>;
-    /// Agent keys and tenant keys alike.
-    async fn key_owner(&self, key_hash: &str) -> Result<Option<KeyOwner>, StoreError>;
-    async fn touch_key(&self, key: Uuid) -> Result<(), StoreError>;
-    /// The agent that callers without credentials act as: looked up in every tenant, refused if two have it.
-    async fn find_agent_anywhere(&self, agent: &AgentId) -> Result<AgentRecord, StoreError>;
-}
-
 /// A tool as an upstream described it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolDefinition {
@@ -348,6 +241,8 @@ pub trait Ledger: Send + Sync {
         after: i64,
         limit: i64,
     ) -> Result<Vec<Trace>, LedgerError>;
+    /// A tenant's newest traces over all its chains, newest first.
+    async fn newest(&self, tenant: TenantId, limit: i64) -> Result<Vec<Trace>, LedgerError>;
     /// Every chain there is: an operator's question. A tenant of `None` holds what nobody in particular did.
     async fn chains(&self) -> Result<Vec<(Option<TenantId>, AgentId)>, LedgerError>;
 }

@@ -1,6 +1,16 @@
 //! Agent policies: conditions over a decision and its context, and what they require of it.
+//!
+//! A policy is compiled when it is written or loaded, so that what nobody understands is refused then and not when a call
+//! is waiting. How policies are stored and who may change them is somebody else's.
 
-use std::borrow::Cow;
+mod call;
+mod condition;
+mod requirement;
+mod set;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Borrow;
 
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
@@ -8,13 +18,21 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::classification::{DecisionType, Risk, scale};
-use crate::exchange::Exchange;
-use crate::verdict::{Opinion, PolicyMode};
+use crate::verdict::PolicyMode;
+
+pub use call::{CONTEXT_META, CallContext, weekday};
+pub use condition::{Applies, Condition};
+pub use requirement::Requirement;
+pub use set::{Evaluation, RuleSet, Violation};
 
 scale!(
+    /// How bad it is when a policy is not kept. `critical` ones count as not kept where they cannot be checked.
     Severity, "low, medium, high, critical",
     { Low = "low", Medium = "medium", High = "high", Critical = "critical", }
 );
+
+/// The longest text a rule may be, written as JSON.
+pub const MAX_RULE_BYTES: usize = 16 * 1024;
 
 /// A policy as a row or a file has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,27 +61,9 @@ pub struct RuleError {
     pub what: String,
 }
 
-/// What a policy asks of a decision to which it applies.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Requirement {
-    written: Value,
-}
-
-/// What must hold for a policy to apply.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Condition {
-    written: Value,
-}
-
-impl Condition {
-    pub fn written(&self) -> &Value {
-        &self.written
-    }
-}
-
-impl Requirement {
-    pub fn written(&self) -> &Value {
-        &self.written
+impl RuleError {
+    fn at(field: impl Into<String>, what: impl Into<String>) -> Self {
+        Self { field: field.into(), what: what.into() }
     }
 }
 
@@ -77,46 +77,88 @@ pub struct AgentPolicy {
     pub condition: Condition,
     pub requirement: Requirement,
     pub respond_within: Option<SignedDuration>,
+    /// The same, as it was written.
+    pub max_response_time: Option<String>,
     pub regulatory: Vec<String>,
     pub mode: PolicyMode,
 }
 
 impl AgentPolicy {
+    /// A severity nobody gave is `medium`, a mode nobody gave is `shadow`.
     pub fn compile(written: &WrittenPolicy) -> Result<Self, RuleError> {
-        Err(RuleError {
-            field: format!("{}.rule", written.policy_id),
-            what: "conditions cannot be read by this build".into(),
+        let name = |field: &'static str, text: &str, longest: usize| {
+            let wrong = text.trim().is_empty() || text.len() > longest || text.chars().any(char::is_control);
+            let what = || format!("must be 1 to {longest} bytes without control characters");
+            if wrong { Err(RuleError::at(field, what())) } else { Ok(text.to_owned()) }
+        };
+        let (policy_id, title) = (name("policy_id", &written.policy_id, 128)?, name("name", &written.name, 256)?);
+        let Value::Object(rule) = &written.rule else {
+            return Err(RuleError::at("rule", "must be an object with `condition` and `requirement`"));
+        };
+        if written.rule.to_string().len() > MAX_RULE_BYTES {
+            return Err(RuleError::at("rule", format!("is longer than {MAX_RULE_BYTES} bytes")));
+        }
+        if let Some(key) =
+            rule.keys().find(|key| !["condition", "requirement", "max_response_time"].contains(&key.as_str()))
+        {
+            let what = "is not known; a rule has `condition`, `requirement` and `max_response_time`";
+            return Err(RuleError::at(format!("rule.{key}"), what));
+        }
+        let missing = |field: &str| RuleError::at(format!("rule.{field}"), "is missing");
+        let condition = rule.get("condition").ok_or_else(|| missing("condition"))?;
+        let requirement = rule.get("requirement").ok_or_else(|| missing("requirement"))?;
+        let (respond_within, max_response_time) = match rule.get("max_response_time") {
+            None | Some(Value::Null) => (None, None),
+            Some(Value::String(text)) => (Some(requirement::time(text)?), Some(text.clone())),
+            Some(_) => return Err(RuleError::at("rule.max_response_time", "must be a text such as `PT1H`")),
+        };
+        Ok(Self {
+            id: written.id,
+            policy_id,
+            name: title,
+            category: written.category.clone(),
+            severity: written.severity.unwrap_or(Severity::Medium),
+            condition: Condition::compile(condition, "rule.condition")?,
+            requirement: Requirement::compile(requirement)?,
+            respond_within,
+            max_response_time,
+            regulatory: written.regulatory_mapping.clone(),
+            mode: written.mode.unwrap_or(PolicyMode::Shadow),
         })
+    }
+
+    /// What names this policy in a digest.
+    fn canonical(&self) -> impl Serialize + '_ {
+        let rule = (self.condition.written(), self.requirement.written(), &self.max_response_time);
+        (&self.policy_id, &self.name, &self.category, self.severity, rule, &self.regulatory, self.mode)
+    }
+}
+
+/// One value of a context, borrowed from wherever it stands: most are looked at and never kept.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Seen<'a> {
+    Json(&'a Value),
+    Text(&'a str),
+    Number(i64),
+    Texts(&'a [String]),
+}
+
+impl Seen<'_> {
+    pub fn to_value(self) -> Value {
+        match self {
+            Self::Json(value) => value.clone(),
+            Self::Text(text) => text.into(),
+            Self::Number(number) => number.into(),
+            Self::Texts(texts) => texts.into(),
+        }
     }
 }
 
 /// What conditions look at.
 pub trait Context {
-    fn get(&self, path: &[Box<str>]) -> Option<Cow<'_, Value>>;
+    fn get(&self, path: &[Box<str>]) -> Option<Seen<'_>>;
     fn decision(&self) -> (Option<DecisionType>, Option<Risk>);
     fn agent(&self) -> &str;
-}
-
-/// A call, as conditions see it.
-pub struct CallContext<'a>(pub &'a Exchange);
-
-impl Context for CallContext<'_> {
-    fn get(&self, path: &[Box<str>]) -> Option<Cow<'_, Value>> {
-        let mut at = self.0.arguments()?;
-        for step in path {
-            at = at.get(step.as_ref())?;
-        }
-        Some(Cow::Borrowed(at))
-    }
-
-    fn decision(&self) -> (Option<DecisionType>, Option<Risk>) {
-        let part = self.0.classification();
-        (Some(part.decision_type), Some(part.risk))
-    }
-
-    fn agent(&self) -> &str {
-        self.0.principal.agent.as_str()
-    }
 }
 
 /// A decision as an agent describes it.
@@ -128,12 +170,8 @@ pub struct DeclaredContext<'a> {
 }
 
 impl Context for DeclaredContext<'_> {
-    fn get(&self, path: &[Box<str>]) -> Option<Cow<'_, Value>> {
-        let mut at = self.context;
-        for step in path {
-            at = at.get(step.as_ref())?;
-        }
-        Some(Cow::Borrowed(at))
+    fn get(&self, path: &[Box<str>]) -> Option<Seen<'_>> {
+        walk(self.context, path).map(Seen::Json)
     }
 
     fn decision(&self) -> (Option<DecisionType>, Option<Risk>) {
@@ -145,53 +183,15 @@ impl Context for DeclaredContext<'_> {
     }
 }
 
-#[derive(Debug, Clone, Default)]
-pub struct RuleSet {
-    policies: Vec<AgentPolicy>,
-    digest: String,
-    enforced: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Violation {
-    pub policy_id: String,
-    pub name: String,
-    pub severity: Severity,
-    pub requirement: Value,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Evaluation {
-    pub violations: Vec<Violation>,
-    pub applicable: Vec<String>,
-    pub warnings: Vec<String>,
-}
-
-impl RuleSet {
-    pub fn compile(policies: Vec<AgentPolicy>) -> Self {
-        Self { policies, digest: String::new(), enforced: String::new() }
+/// A key that holds dots itself is found before its parts are.
+fn walk<'a>(from: &'a Value, path: &[impl Borrow<str>]) -> Option<&'a Value> {
+    if let [_, _, ..] = path
+        && let Some(found) = from.get(path.join("."))
+    {
+        return Some(found);
     }
-
-    pub fn evaluate(&self, _context: &dyn Context) -> Evaluation {
-        Evaluation::default()
-    }
-
-    pub fn judge(&self, _exchange: &Exchange, _say: &mut dyn FnMut(Opinion)) {}
-
-    /// Empty for no policies.
-    pub fn digest(&self) -> &str {
-        &self.digest
-    }
-
-    pub fn enforced_digest(&self) -> &str {
-        &self.enforced
-    }
-
-    pub fn policies(&self) -> &[AgentPolicy] {
-        &self.policies
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.policies.is_empty()
-    }
+    path.iter().try_fold(from, |at, step| match at {
+        Value::Array(list) => list.get(step.borrow().parse::<usize>().ok()?),
+        _ => at.get(step.borrow()),
+    })
 }

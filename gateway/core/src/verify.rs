@@ -115,6 +115,10 @@ mod tests {
             Ok(self.traces.iter().filter(|trace| trace.seq > after).take(limit).cloned().collect())
         }
 
+        async fn newest(&self, _: TenantId, _: i64) -> Result<Vec<Trace>, LedgerError> {
+            Ok(Vec::new())
+        }
+
         async fn chains(&self) -> Result<Vec<(Option<TenantId>, AgentId)>, LedgerError> {
             Ok(Vec::new())
         }

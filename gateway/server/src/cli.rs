@@ -13,6 +13,8 @@ mod kill;
 mod logging;
 mod manifest;
 mod output;
+mod pins;
+mod policy;
 mod stdio;
 mod suggest;
 mod tenant;
@@ -61,6 +63,9 @@ enum Verb {
     /// The guards alone, over lines of JSON on standard input
     #[command(subcommand)]
     Guard(guard::GuardVerb),
+    /// Policies: what agents must keep to, and who may use what
+    #[command(subcommand)]
+    Policy(policy::PolicyVerb),
     /// The chain of what was decided
     #[command(subcommand)]
     Audit(audit::AuditVerb),
@@ -164,6 +169,7 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::Key(verb) => wait_for(key::run(verb)),
         Verb::Manifest(verb) => wait_for(manifest::run(verb)),
         Verb::Guard(verb) => guard::run(&verb),
+        Verb::Policy(verb) => wait_for(policy::run(verb)),
         Verb::Audit(verb) => wait_for(audit::run(verb)),
         Verb::Kill(args) => wait_for(kill::kill(args)),
         Verb::Restore(args) => wait_for(kill::restore(args)),
@@ -210,6 +216,7 @@ mod tests {
             ("agent add a\tb --tenant t --autonomy A1", ["AGENT_ID", "without spaces"]),
             ("agent add a --autonomy A1", ["--tenant", "required"]),
             ("manifest suggest a/b", ["NAMESPACE", "letters, digits"]),
+            ("policy mode p loud --tenant t", ["MODE", "shadow, advisory, enforce"]),
             ("kill planet x", ["KIND", "agent, tool, upstream, tenant"]),
             ("kill agent", ["SUBJECT", "required"]),
             ("demo --mcp here", ["--mcp", "invalid"]),
@@ -240,6 +247,16 @@ mod tests {
             "manifest list --tenant t --json",
             "manifest suggest notes --config f",
             "guard tools",
+            "manifest diff notes/search --json",
+            "manifest accept notes/search --also --hash sha256:1 --yes",
+            "policy list --tenant t --json",
+            "policy add f.yaml --tenant t --json",
+            "policy mode POL-1 enforce --tenant t --yes --json",
+            "policy remove POL-1 --tenant t",
+            "policy check policies --json",
+            "agent role a --tenant t viewer clerk",
+            "agent role a --tenant t --none",
+            "agent add a --tenant t --autonomy A3 --role viewer --role clerk",
             "kill agent a --tenant t --reason r --json",
             "kill --list --json --config f",
             "restore tool crm/write --json",

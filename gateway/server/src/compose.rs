@@ -29,7 +29,8 @@ use crate::config::{AuditWait, Config, OnDenied, Problem};
 use crate::desk::{self, Judge};
 use crate::edge::sse::Conversations;
 use crate::limits::RateLimits;
-use crate::live::{self, LiveRules};
+use crate::live::LiveRules;
+use crate::live::compile::compiler;
 use crate::policy_files::{LoadedPolicies, load_policies};
 use crate::seal::AeadSeal;
 use crate::watch;
@@ -92,6 +93,7 @@ pub struct Node {
 
 pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeError> {
     let policies = load_policies(config.policies.as_deref()).map_err(ComposeError::Problems)?;
+    let candidate = load_candidate(config).map_err(ComposeError::Problems)?;
     if config.shared_state.is_some() {
         tracing::warn!("shared_state is not used yet: rate limits count on each node by itself");
     }
@@ -103,7 +105,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     let options = WriterOptions { spool_bytes: config.audit.spool_bytes, ..WriterOptions::new(&config.audit.spool) };
     let writer = AuditWriter::start(store.ledger(), options).map_err(|error| ComposeError::Audit(error.to_string()))?;
     let directory = Arc::new(CachedDirectory::new(store.tenants(), config.identity.anonymous.clone()));
-    let live = LiveRules::start(store.live(), Arc::clone(&directory), compiler(&policies)).await?;
+    let live = LiveRules::start(store.live(), Arc::clone(&directory), compiler(&policies.policies)).await?;
     let limits = Arc::new(RateLimits::new(config.limits.agent_per_minute, config.limits.streams));
     let clock = Arc::new(SystemClock);
 
@@ -154,6 +156,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         let by_file = judged.upgrade().is_some_and(|gateway| gateway.chain().policies().tool(tool).is_some());
         by_file || rows.load().tenants().any(|(_, rules)| rules.tool(tool).is_some())
     });
+    gateway.replace_candidate(candidate.map(chain));
     Ok(Node {
         definitions,
         gateway,
@@ -178,11 +181,6 @@ pub fn random_bytes() -> [u8; 32] {
     bytes
 }
 
-/// How tenants' rows become rules under these files.
-fn compiler(_loaded: &LoadedPolicies) -> live::Compiler {
-    Arc::new(live::without_rules)
-}
-
 fn chain(loaded: LoadedPolicies) -> Chain {
     let plugins = gateway_plugins::all(&loaded.policies, |name| loaded.mode(name));
     Chain::new(plugins, Arc::new(loaded.policies))
@@ -193,6 +191,11 @@ fn scanner(loaded: &LoadedPolicies) -> Result<Arc<dyn Scanner>, ComposeError> {
     let told = |problem: ScanProblem| Problem { file: "scan.yaml".into(), path: problem.path, what: problem.what };
     let made = loaded.scanning.scanner();
     Ok(Arc::new(made.map_err(|problems| ComposeError::Problems(problems.into_iter().map(told).collect()))?))
+}
+
+/// Policies on trial, where there are any.
+fn load_candidate(config: &Config) -> Result<Option<LoadedPolicies>, Vec<Problem>> {
+    config.candidate.as_deref().map(|dir| load_policies(Some(dir))).transpose()
 }
 
 fn settings(config: &Config) -> Settings {
@@ -244,6 +247,10 @@ impl Node {
         let Some(policies) = watch::reload("policies", || load_policies(config.policies.as_deref())) else {
             return;
         };
+        let on_trial = || watch::reload("candidate", || load_candidate(&config));
+        let Some(candidate) = (if config.candidate.is_some() { on_trial() } else { Some(None) }) else {
+            return;
+        };
         let fresh = (config.listen.mcp, config.listen.console)
             != (started_with.listen.mcp, started_with.listen.console)
             || config.cluster != started_with.cluster
@@ -263,9 +270,11 @@ impl Node {
         }
         let digest = policies.policies.digest.clone();
         self.matrix.store(Arc::new(policies.policies.matrix.clone()));
-        let compiler = compiler(&policies);
+        let compiler = compiler(&policies.policies);
         self.gateway.replace_chain(chain(policies));
+        // Tenants' manifests are held against the files', so they are read again beside the new ones.
         self.live.recompile(compiler).await;
+        self.gateway.replace_candidate(candidate.map(chain));
         tracing::info!(policies = digest, "configuration and policies loaded");
     }
 

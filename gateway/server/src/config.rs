@@ -7,6 +7,7 @@ mod document;
 mod environment;
 mod numbers;
 mod problem;
+mod secret;
 mod sound;
 mod sound_decision;
 mod sound_upstreams;
@@ -27,6 +28,7 @@ use serde::Deserialize;
 
 pub use document::{nearest, parse, read};
 pub use problem::{Problem, Problems};
+pub use secret::Secret;
 
 /// What applies when there is no file at all; also the commented example.
 const DEFAULT: &str = include_str!("../../../config/portreeve.yaml");
@@ -239,26 +241,6 @@ pub struct Log {
     /// A filter as `tracing` reads it.
     pub level: String,
     pub json: bool,
-}
-
-/// A text that is used and never shown.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(hidden)")
-    }
 }
 
 impl Config {

@@ -3,16 +3,16 @@
 //!
 //! On Postgres a notification ends the wait early; looking is what counts. While the store is away the last set stays.
 
+pub mod compile;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use gateway_core::definitions::PinSet;
-use gateway_core::live::{Live, LiveHandle, Suspended, TenantFacts, TenantRules};
-use gateway_core::ports::{
-    AccessRow, AgentPolicyRow, LiveRows, LiveStore, ManifestRow, StoreError, Tenant,
-};
+use gateway_core::live::{Live, LiveHandle, Suspended, TenantRules};
+use gateway_core::ports::{AccessRow, AgentPolicyRow, LiveRows, LiveStore, ManifestRow, StoreError, Tenant};
 use gateway_core::{TenantId, digest};
 use gateway_store::CachedDirectory;
 use serde::Serialize;
@@ -182,14 +182,6 @@ fn concerns(row: Option<TenantId>, tenant: TenantId) -> bool {
     row.is_none_or(|of| of == tenant)
 }
 
-/// The tenant by its name and id, and no rules.
-pub fn without_rules(rows: &TenantRows) -> TenantRules {
-    TenantRules {
-        tenant: TenantFacts { id: Some(rows.id), name: rows.name.clone() },
-        ..TenantRules::clone(&TenantRules::none())
-    }
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -236,7 +228,7 @@ mod tests {
             let count = Arc::clone(&count);
             Arc::new(move |rows| {
                 count.fetch_add(1, Ordering::Relaxed);
-                without_rules(rows)
+                compile::compile_tenant(rows, &gateway_core::policies::ToolMap::new())
             })
         };
         let (live, before) = make(rows(vec![policy(Some(tenant(1)), "own")]), &HashMap::new(), &compiler);

@@ -3,10 +3,12 @@
 //! Without a directory the shipped policies apply, which are the files of `policies/` built into the program. The
 //! built-in tools' manifests apply even where a directory does not repeat them.
 
+mod access;
 mod chain;
 mod embedded;
 mod manifests;
 mod matrix;
+mod rules;
 mod scan;
 #[cfg(test)]
 mod tests;
@@ -18,14 +20,24 @@ use std::sync::Arc;
 use gateway_core::Policies;
 use gateway_core::chain::PluginMode;
 use gateway_core::matrix::Matrix;
+use gateway_core::policies::ClassifiedTool;
+use gateway_core::ports::ManifestRow;
+use gateway_core::rules::RuleSet;
+use serde_json::json;
 
 use crate::config::{Problem, Problems, nearest};
+use access::AccessFiles;
 use manifests::Manifests;
+use rules::RuleFiles;
 use scan::Scanning;
 
 /// Large enough for thousands of tools; a larger file was put there by mistake.
 const LARGEST_FILE: u64 = 4 << 20;
 const TOP_LEVEL: [&str; 3] = ["matrix.yaml", "chain.yaml", "scan.yaml"];
+
+/// What is read in each folder, by how its name ends.
+const FOLDERS: [(&str, &[&str]); 3] =
+    [("access", &[".rego", "data.json"]), ("manifests", &[".yaml"]), ("rules", &[".yaml"])];
 
 /// Everything the directory says.
 #[derive(Debug, Clone)]
@@ -62,8 +74,9 @@ struct PolicyFile {
 }
 
 impl PolicyFile {
-    fn namespace(&self) -> Option<&str> {
-        self.inside.strip_prefix("manifests/")?.strip_suffix(".yaml")
+    /// The name of a file of this folder, without this ending.
+    fn within(&self, folder: &str, ending: &str) -> Option<&str> {
+        self.inside.strip_prefix(folder)?.strip_prefix('/')?.strip_suffix(ending)
     }
 }
 
@@ -72,20 +85,47 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
     let mut matrix = Matrix::standard();
     let mut modes = BTreeMap::new();
     let mut scanning = Scanning::default();
+    let (mut rules, mut access) = (RuleFiles::default(), AccessFiles::default());
     for file in files {
         let mut told = Problems::of(file.shown.as_str());
-        match (file.inside.as_str(), file.namespace()) {
-            ("matrix.yaml", _) => matrix = matrix::read_matrix(&file.text, &mut told).unwrap_or(matrix),
-            ("scan.yaml", _) => scanning = Scanning::read_file(&file.text, &mut told),
-            ("chain.yaml", _) => modes = chain::read_modes(&file.text, &mut told),
-            (_, Some(namespace)) => manifests.read_file(namespace, &file.text, &mut told),
-            _ => {}
+        match file.inside.as_str() {
+            "matrix.yaml" => matrix = matrix::read_matrix(&file.text, &mut told).unwrap_or(matrix),
+            "scan.yaml" => scanning = Scanning::read_file(&file.text, &mut told),
+            "chain.yaml" => modes = chain::read_modes(&file.text, &mut told),
+            "access/data.json" => access.add_data(&file.text, &mut told),
+            inside => {
+                if let Some(namespace) = file.within("manifests", ".yaml") {
+                    manifests.read_file(namespace, &file.text, &mut told);
+                } else if file.within("rules", ".yaml").is_some() {
+                    rules.read_file(inside, &file.text, &mut told);
+                } else if let Some(name) = file.within("access", ".rego") {
+                    access.add_module(name, &file.text, &file.shown);
+                }
+            }
         }
         problems.extend(told.into_found());
     }
+    let access = access.compile(problems);
     let tools = manifests.tools.into_iter().map(|(name, tool)| (name, Arc::new(tool)));
-    let policies = Policies::new(tools, matrix).with_scan(scanning.rules());
+    let policies = Policies::new(tools, matrix).with_rules(RuleSet::compile(rules.policies), access);
+    let policies = policies.with_scan(scanning.rules());
     LoadedPolicies { policies, modes, scanning }
+}
+
+/// A tenant's manifest, read by the same rules as a file that holds nothing else.
+pub fn read_manifest(row: &ManifestRow) -> Result<ClassifiedTool, String> {
+    let beside = |part: &Option<serde_json::Value>| match part {
+        Some(part) => json!({ row.tool.as_str(): part }),
+        None => json!({}),
+    };
+    let (handling, metadata) = (beside(&row.handling), beside(&row.metadata));
+    let file = json!({ "manifests": [row.manifest], "handling": handling, "metadata": metadata }).to_string();
+    let (mut manifests, mut told) = (Manifests::default(), Problems::of(""));
+    manifests.read_file(row.tool.namespace(), &file, &mut told);
+    if let Some(Problem { path, what, .. }) = told.into_found().into_iter().next() {
+        return Err(format!("{}: {what}", path.trim_start_matches("manifests[0].")));
+    }
+    manifests.tools.remove(&row.tool).ok_or_else(|| format!("id: must be `{}`", row.tool))
 }
 
 /// Every file that means something, in the order of their names. A file that looks like a policy and would be ignored is
@@ -101,13 +141,16 @@ fn files_of(dir: &Path, problems: &mut Vec<Problem>) -> Vec<PolicyFile> {
             told.say("", format!("nothing reads `{name}`{hint}"));
         }
     }
-    let manifests = dir.join("manifests");
-    if manifests.exists() {
-        for (path, name) in entries(&manifests, &mut told) {
-            if name.ends_with(".yaml") {
-                files.extend(read_file(&path, format!("manifests/{name}"), problems));
-            } else if is_yaml(&name) {
-                told.say("", format!("nothing reads `manifests/{name}`; call it `.yaml`"));
+    for (folder, endings) in FOLDERS {
+        let inside = dir.join(folder);
+        if !inside.exists() {
+            continue;
+        }
+        for (path, name) in entries(&inside, &mut told) {
+            if endings.iter().any(|ending| name.ends_with(ending)) {
+                files.extend(read_file(&path, format!("{folder}/{name}"), problems));
+            } else if is_yaml(&name) || name.ends_with(".rego") || name.ends_with(".json") {
+                told.say("", format!("nothing reads `{folder}/{name}`; call it `{}`", endings.join("` or `")));
             }
         }
     }

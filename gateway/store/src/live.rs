@@ -5,7 +5,7 @@
 
 use gateway_core::definitions::Finding;
 use gateway_core::live::{Suspension, SuspensionKind};
-use gateway_core::ports::{AccessRow, AgentPolicyRow, ManifestRow, PinRow, PinState};
+use gateway_core::ports::{AccessRow, AgentPolicyRow, ManifestRow, PinRow, PinState, StoreError};
 use gateway_core::verdict::PolicyMode;
 use gateway_core::{BoxError, TenantId};
 use serde_json::Value;
@@ -57,6 +57,18 @@ impl PolicyColumns {
 
 fn mode(text: Option<String>) -> Result<Option<PolicyMode>, BoxError> {
     Ok(text.map(|text| text.parse()).transpose()?)
+}
+
+/// The mode that stood in `policy_modes`.
+pub(crate) fn read_mode(text: Option<String>) -> Result<Option<PolicyMode>, BoxError> {
+    mode(text)
+}
+
+/// Who gives a new access policy its first mode.
+pub(crate) const BORN_IN: &str = "portreeve";
+
+pub(crate) fn policy_gone(policy: Uuid) -> StoreError {
+    StoreError::NotFound(format!("policy `{policy}`"))
 }
 
 pub(crate) fn access(

@@ -23,6 +23,7 @@ embedded! {
     3 "0003_ledger",
     4 "0004_platform",
     5 "0005_spent_tokens",
+    6 "0006_row_security",
     7 "0007_live",
     8 "0008_policies",
     9 "0009_pins",

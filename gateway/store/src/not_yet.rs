@@ -5,10 +5,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use gateway_core::approvals::{ApprovalQuery, ApprovalRecord, DecideError, Decided, Decider, NewApproval, Swept};
 use gateway_core::ports::{
-    AccessRow, AgentPolicyRow, Approvals, CallCursor, History, ManifestRow, NewAccessPolicy, NewAgentPolicy, PinNews,
-    PinRow, PinStore, PolicyKind, PolicyStore, Proof, Proofs, RecordedCall, StoreError, TierCount,
+    Approvals, CallCursor, History, PinNews, PinRow, PinStore, Proof, Proofs, RecordedCall, StoreError, TierCount,
 };
-use gateway_core::{AgentId, PolicyMode, TenantId, ToolName, Trace, TraceId};
+use gateway_core::{AgentId, TenantId, ToolName, Trace, TraceId};
 use jiff::Timestamp;
 use serde_json::Value;
 use uuid::Uuid;
@@ -17,56 +16,6 @@ pub(crate) struct NotYet;
 
 fn not_yet<T>() -> Result<T, StoreError> {
     Err(StoreError::Invalid("this cannot be stored yet".into()))
-}
-
-#[async_trait]
-impl PolicyStore for NotYet {
-    async fn agent_policies(&self, _: TenantId) -> Result<Vec<AgentPolicyRow>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    async fn add_agent_policy(&self, _: TenantId, _: &NewAgentPolicy) -> Result<Uuid, StoreError> {
-        not_yet()
-    }
-
-    async fn set_agent_policy_active(&self, _: TenantId, _: Uuid, _: bool) -> Result<(), StoreError> {
-        not_yet()
-    }
-
-    async fn set_policy_mode(
-        &self,
-        _: TenantId,
-        _: PolicyKind,
-        _: Uuid,
-        _: PolicyMode,
-        _: &str,
-    ) -> Result<Option<PolicyMode>, StoreError> {
-        not_yet()
-    }
-
-    async fn access_policies(&self, _: TenantId) -> Result<Vec<AccessRow>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    async fn add_access_policy(&self, _: TenantId, _: &NewAccessPolicy) -> Result<Uuid, StoreError> {
-        not_yet()
-    }
-
-    async fn remove_access_policy(&self, _: TenantId, _: Uuid) -> Result<(), StoreError> {
-        not_yet()
-    }
-
-    async fn manifests(&self, _: TenantId) -> Result<Vec<ManifestRow>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    async fn put_manifest(&self, _: &ManifestRow) -> Result<(), StoreError> {
-        not_yet()
-    }
-
-    async fn remove_manifest(&self, _: TenantId, _: &ToolName) -> Result<(), StoreError> {
-        not_yet()
-    }
 }
 
 #[async_trait]

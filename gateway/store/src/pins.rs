@@ -23,8 +23,14 @@ pub(crate) trait PinRows: Send + Sync + 'static {
     async fn all(&self) -> Result<Vec<PinRow>, StoreError>;
     /// `None` if this definition is there already. An accepted one that comes second is held back instead.
     async fn insert(&self, news: &PinNews) -> Result<Option<PinState>, StoreError>;
-    async fn accept(&self, tool: &ToolName, hash: &str, definition: &Value, by: &str, also: bool)
-    -> Result<(), StoreError>;
+    async fn accept(
+        &self,
+        tool: &ToolName,
+        hash: &str,
+        definition: &Value,
+        by: &str,
+        also: bool,
+    ) -> Result<(), StoreError>;
 }
 
 pub(crate) struct Pins {

@@ -4,7 +4,9 @@ mod append;
 mod ledger;
 mod live;
 mod pins;
+mod policies;
 mod rows;
+mod scoped;
 mod standing;
 mod tenants;
 mod tools;
@@ -19,6 +21,7 @@ use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 pub(crate) use ledger::PostgresLedger;
 pub(crate) use live::PostgresLive;
 pub(crate) use pins::PostgresPins;
+pub(crate) use policies::PostgresPolicies;
 pub(crate) use standing::PostgresStanding;
 pub(crate) use tenants::PostgresTenants;
 pub(crate) use tools::PostgresTools;
@@ -44,6 +47,7 @@ pub(crate) async fn open(url: &str, shown: &str) -> Result<PgPool, StoreError> {
     crate::migrations::postgres().run(&pool).await.map_err(|error| {
         StoreError::Invalid(format!("the database `{shown}` cannot be brought up to date: {error}"))
     })?;
+    scoped::arrange(&pool).await?;
     Ok(pool)
 }
 

@@ -3,6 +3,7 @@
 use gateway_core::identity::{Principal, PrincipalKind};
 use gateway_core::ports::{AgentRecord, AgentStatus, KeyOwner, NewAgent, StoreError};
 use gateway_core::{AgentId, Autonomy, BoxError, DecisionType, Risk, TenantId};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 /// The scope that makes a tenant key an administrator's.
@@ -20,14 +21,15 @@ pub(crate) struct AgentRow {
     pub max_risk: Option<String>,
     pub owner_name: Option<String>,
     pub owner_email: Option<String>,
-    /// `metadata`, of which `roles` is ours to read.
-    pub metadata: Option<serde_json::Value>,
     pub status: Option<String>,
+    pub metadata: Option<Value>,
     pub created_at: Option<String>,
+    pub updated_at: Option<String>,
 }
 
 impl AgentRow {
     pub fn record(self) -> Result<AgentRecord, BoxError> {
+        let metadata = self.metadata.unwrap_or_else(|| json!({}));
         Ok(AgentRecord {
             id: self.id,
             tenant: TenantId(self.organization_id),
@@ -45,43 +47,32 @@ impl AgentRow {
                 max_risk: self.max_risk.map_or(Ok(Risk::R1), |risk| risk.parse())?,
                 owner_name: self.owner_name,
                 owner_email: self.owner_email,
-                roles: roles(self.metadata.as_ref()),
+                roles: roles(&metadata),
             },
             status: status(self.status.as_deref()),
+            metadata,
             created_at: self.created_at.unwrap_or_default(),
+            updated_at: self.updated_at.unwrap_or_default(),
         })
     }
 }
 
-/// Metadata is anybody's to write: what is not a list of texts gives no role.
-fn roles(metadata: Option<&serde_json::Value>) -> Vec<String> {
-    let listed = metadata.and_then(|metadata| metadata.get("roles")).and_then(serde_json::Value::as_array);
-    listed.into_iter().flatten().filter_map(|role| role.as_str().map(str::to_owned)).collect()
+/// What stands in `metadata.roles`; whatever is not a list of names there names nothing.
+fn roles(metadata: &Value) -> Vec<String> {
+    let listed = metadata.get("roles").and_then(Value::as_array);
+    listed.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// What is put into `metadata` for these roles; whatever else stands there stays.
-pub(crate) fn roles_metadata(roles: &[String]) -> serde_json::Value {
-    serde_json::json!({ "roles": roles })
+/// The metadata of a new agent.
+pub(crate) fn metadata_of(agent: &NewAgent) -> Value {
+    if agent.roles.is_empty() { json!({}) } else { json!({ "roles": agent.roles }) }
 }
 
-/// A new agent's whole `metadata`.
-pub(crate) fn first_metadata(agent: &NewAgent) -> serde_json::Value {
-    if agent.roles.is_empty() { serde_json::json!({}) } else { roles_metadata(&agent.roles) }
-}
-
-/// The operators' chain is nobody's name.
-pub(crate) fn not_reserved(agent: &NewAgent) -> Result<(), StoreError> {
-    match agent.agent_id.is_reserved() {
-        true => Err(StoreError::Invalid(format!("`{}` is the name of the operators' own chain", agent.agent_id))),
+/// One name is the gateway's own: its chain holds what operators did, and an agent of that name would write into it.
+pub(crate) fn not_reserved(agent: &AgentId) -> Result<(), StoreError> {
+    match agent.is_reserved() {
+        true => Err(StoreError::Invalid(format!("`{agent}` is the gateway's own name: choose another agent id"))),
         false => Ok(()),
-    }
-}
-
-/// An update that met no row named an agent that is not there.
-pub(crate) fn met(rows: u64, agent: &AgentId) -> Result<(), StoreError> {
-    match rows {
-        0 => Err(StoreError::NotFound(format!("agent `{agent}`"))),
-        _ => Ok(()),
     }
 }
 

@@ -13,8 +13,13 @@ use sqlx::postgres::PgPool;
 use crate::not_yet::NotYet;
 use crate::once::{PostgresOnce, SqliteOnce};
 use crate::pins::Pins;
-use crate::postgres::{self, PostgresPins, PostgresLedger, PostgresLive, PostgresStanding, PostgresTenants, PostgresTools};
-use crate::sqlite::{SqlitePins, SqliteLedger, SqliteLive, SqlitePools, SqliteStanding, SqliteTenants, SqliteTools};
+use crate::postgres::{
+    self, PostgresLedger, PostgresLive, PostgresPins, PostgresPolicies, PostgresStanding, PostgresTenants,
+    PostgresTools,
+};
+use crate::sqlite::{
+    SqliteLedger, SqliteLive, SqlitePins, SqlitePolicies, SqlitePools, SqliteStanding, SqliteTenants, SqliteTools,
+};
 
 /// One open database. Open it on the runtime that outlives everything that uses it.
 pub struct Store {
@@ -51,9 +56,12 @@ impl Store {
                 registry: Arc::new(SqliteTools::new(&pools)),
                 ledger: Arc::new(SqliteLedger::new(pools.clone())),
                 once: Arc::new(SqliteOnce::new(pools.clone())),
-                policies: Arc::new(NotYet),
+                policies: Arc::new(SqlitePolicies(pools.clone())),
                 live: Arc::new(SqliteLive(pools.clone())),
-                pins: Arc::new(Pins::start(Arc::new(SqlitePins(pools.clone())), Arc::new(SqliteLedger::new(pools.clone())))),
+                pins: Arc::new(Pins::start(
+                    Arc::new(SqlitePins(pools.clone())),
+                    Arc::new(SqliteLedger::new(pools.clone())),
+                )),
                 approvals: Arc::new(NotYet),
                 standing: Arc::new(SqliteStanding(pools.clone())),
                 proofs: Arc::new(NotYet),
@@ -73,9 +81,12 @@ impl Store {
             registry: Arc::new(PostgresTools::new(&pool)),
             ledger: Arc::new(PostgresLedger::new(pool.clone())),
             once: Arc::new(PostgresOnce::new(pool.clone())),
-            policies: Arc::new(NotYet),
+            policies: Arc::new(PostgresPolicies(pool.clone())),
             live: Arc::new(PostgresLive::new(pool.clone())),
-            pins: Arc::new(Pins::start(Arc::new(PostgresPins(pool.clone())), Arc::new(PostgresLedger::new(pool.clone())))),
+            pins: Arc::new(Pins::start(
+                Arc::new(PostgresPins(pool.clone())),
+                Arc::new(PostgresLedger::new(pool.clone())),
+            )),
             approvals: Arc::new(NotYet),
             standing: Arc::new(PostgresStanding(pool.clone())),
             proofs: Arc::new(NotYet),

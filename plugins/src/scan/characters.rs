@@ -36,7 +36,9 @@ fn is_hidden(character: char, kind: Kind) -> bool {
     match get_general_category(character) {
         Is::Control => !blank,
         Is::Format | Is::PrivateUse | Is::Surrogate | Is::LineSeparator | Is::ParagraphSeparator => true,
-        Is::Unassigned => is_noncharacter(character) || matches!(u32::from(character), 0xE0000..=0xE0FFF | 0xFFF0..=0xFFF8),
+        Is::Unassigned => {
+            is_noncharacter(character) || matches!(u32::from(character), 0xE0000..=0xE0FFF | 0xFFF0..=0xFFF8)
+        }
         Is::SpaceSeparator => is_hidden_space(character),
         _ => matches!(
             u32::from(character),
@@ -87,9 +89,20 @@ fn joins_letters(before: Option<char>, after: Option<char>) -> bool {
         letter.is_some_and(|letter| {
             matches!(
                 letter.script(),
-                Script::Arabic | Script::Syriac | Script::Mongolian | Script::Devanagari | Script::Bengali
-                    | Script::Gurmukhi | Script::Gujarati | Script::Oriya | Script::Tamil | Script::Telugu
-                    | Script::Kannada | Script::Malayalam | Script::Sinhala | Script::Khmer
+                Script::Arabic
+                    | Script::Syriac
+                    | Script::Mongolian
+                    | Script::Devanagari
+                    | Script::Bengali
+                    | Script::Gurmukhi
+                    | Script::Gujarati
+                    | Script::Oriya
+                    | Script::Tamil
+                    | Script::Telugu
+                    | Script::Kannada
+                    | Script::Malayalam
+                    | Script::Sinhala
+                    | Script::Khmer
             ) || letter == '\u{94D}'
         })
     };
@@ -104,7 +117,9 @@ fn is_flag(all: &[char]) -> bool {
         .filter_map(|tag| char::from_u32(u32::from(*tag) - 0xE0000))
         .collect();
     let flags = all.iter().filter(|flag| **flag == '\u{1F3F4}').count();
-    flags > 0 && tags.len() == 5 * flags && tags.as_bytes().chunks(5).all(|flag| ENDINGS.iter().any(|known| known.as_bytes() == flag))
+    flags > 0
+        && tags.len() == 5 * flags
+        && tags.as_bytes().chunks(5).all(|flag| ENDINGS.iter().any(|known| known.as_bytes() == flag))
 }
 
 fn is_east_asian(letter: char) -> bool {
@@ -120,7 +135,8 @@ fn sets_french(before: Option<char>, after: Option<char>) -> bool {
 }
 
 fn is_right_to_left(letter: char) -> bool {
-    letter.is_alphabetic() && matches!(letter.script(), Script::Arabic | Script::Hebrew | Script::Syriac | Script::Thaana | Script::Nko)
+    letter.is_alphabetic()
+        && matches!(letter.script(), Script::Arabic | Script::Hebrew | Script::Syriac | Script::Thaana | Script::Nko)
 }
 
 /// Three marks on one letter, or Latin letters struck through one after the other.
@@ -131,6 +147,7 @@ fn piled(characters: &[char]) -> bool {
             && !('\u{FE00}'..='\u{FE0F}').contains(character)
     };
     characters.windows(3).any(|three| three.iter().all(is_mark))
-        || characters.iter().filter(|mark| matches!(u32::from(**mark), 0x305 | 0x332..=0x338 | 0x20D0..=0x20F0)).count() > 3
+        || characters.iter().filter(|mark| matches!(u32::from(**mark), 0x305 | 0x332..=0x338 | 0x20D0..=0x20F0)).count()
+            > 3
             && !characters.contains(&'\u{20E3}')
 }

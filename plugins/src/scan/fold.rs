@@ -60,8 +60,10 @@ fn word_as_read(word: &str) -> String {
 
 fn is_unseen(character: char) -> bool {
     use GeneralCategory as Is;
-    matches!(get_general_category(character), Is::Format | Is::Control | Is::NonspacingMark | Is::EnclosingMark | Is::PrivateUse)
-        || matches!(u32::from(character), 0x115F | 0x1160 | 0x2800 | 0x3164 | 0xFFA0)
+    matches!(
+        get_general_category(character),
+        Is::Format | Is::Control | Is::NonspacingMark | Is::EnclosingMark | Is::PrivateUse
+    ) || matches!(u32::from(character), 0x115F | 0x1160 | 0x2800 | 0x3164 | 0xFFA0)
 }
 
 /// The same text with letters that stand apart put together and digits read as the letters they replace; `None` where
@@ -119,7 +121,10 @@ pub fn at_a_glance(name: &str) -> String {
     let mut out = String::with_capacity(plain.len());
     for character in plain.chars() {
         let character = imitated(character).unwrap_or(character);
-        for letter in character.to_lowercase().filter(|letter| letter.is_alphanumeric() || matches!(letter, '|' | '!' | '@' | '$')) {
+        for letter in character
+            .to_lowercase()
+            .filter(|letter| letter.is_alphanumeric() || matches!(letter, '|' | '!' | '@' | '$'))
+        {
             out.push(match letter {
                 '0' => 'o',
                 '1' | 'i' | '|' | '!' => 'l',

@@ -68,7 +68,8 @@ pub fn decoded(text: &str) -> impl Iterator<Item = String> + '_ {
 }
 
 fn from_hex(run: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u8> = run.chars().filter_map(|digit| digit.to_digit(16)).filter_map(|digit| u8::try_from(digit).ok()).collect();
+    let digits: Vec<u8> =
+        run.chars().filter_map(|digit| digit.to_digit(16)).filter_map(|digit| u8::try_from(digit).ok()).collect();
     Some(digits.chunks_exact(2).map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit)).collect())
 }
 

@@ -10,10 +10,15 @@ pub fn look_at(place: &Place<'_>, findings: &mut Findings<'_>) {
     if place.text.is_ascii() {
         return;
     }
-    let words: Vec<&str> = place.text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> =
+        place.text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     // A text that really is in another alphabet has words which no Latin letters could imitate.
     let foreign = |script: Script| {
-        words.iter().any(|word| word.chars().all(|letter| letter.script() == script) && word.chars().any(|letter| imitated(letter).is_none()) && word.chars().count() > 1)
+        words.iter().any(|word| {
+            word.chars().all(|letter| letter.script() == script)
+                && word.chars().any(|letter| imitated(letter).is_none())
+                && word.chars().count() > 1
+        })
     };
     let turkish = place.text.contains(['ş', 'ğ', 'Ş', 'Ğ', 'İ']);
     for word in &words {
@@ -26,7 +31,9 @@ pub fn look_at(place: &Place<'_>, findings: &mut Findings<'_>) {
             _ if letter == 'ı' && turkish => false,
             Script::Latin if is_styled(letter) => latin || count >= 3 || (all == count && !east_asian(place.text)),
             Script::Latin => true,
-            Script::Greek if all == 1 => matches!(letter, 'ο' | 'Ο' | 'ν' | 'Α' | 'Β' | 'Ε' | 'Ι' | 'Κ' | 'Μ' | 'Ν' | 'Τ' | 'Χ'),
+            Script::Greek if all == 1 => {
+                matches!(letter, 'ο' | 'Ο' | 'ν' | 'Α' | 'Β' | 'Ε' | 'Ι' | 'Κ' | 'Μ' | 'Ν' | 'Τ' | 'Χ')
+            }
             Script::Common => latin || count >= 3,
             script if latin => !(script == Script::Greek && is_quantity(word)),
             script => all == count && !foreign(script),
@@ -42,12 +49,18 @@ pub fn look_at(place: &Place<'_>, findings: &mut Findings<'_>) {
 
 /// A letter that is not ASCII and reads as an ASCII one. Accented letters read as themselves.
 fn is_disguise(letter: char) -> bool {
-    !letter.is_ascii() && letter.is_alphabetic() && !matches!(letter, 'ª' | 'º' | 'þ' | 'Þ' | 'ß' | 'ℹ' | '™' | '№') && (is_styled(letter) || imitated(letter).is_some_and(|looks| looks.is_ascii_alphabetic()))
+    !letter.is_ascii()
+        && letter.is_alphabetic()
+        && !matches!(letter, 'ª' | 'º' | 'þ' | 'Þ' | 'ß' | 'ℹ' | '™' | '№')
+        && (is_styled(letter) || imitated(letter).is_some_and(|looks| looks.is_ascii_alphabetic()))
 }
 
 /// Alphabets that Latin letters are imitated with: none of their letters belongs into a Latin word.
 fn is_neighbour(letter: char) -> bool {
-    matches!(letter.script(), Script::Cyrillic | Script::Greek | Script::Armenian | Script::Cherokee | Script::Coptic | Script::Lisu)
+    matches!(
+        letter.script(),
+        Script::Cyrillic | Script::Greek | Script::Armenian | Script::Cherokee | Script::Coptic | Script::Lisu
+    )
 }
 
 /// Letters of mathematics, full width, in circles or squares, raised or lowered.
@@ -59,10 +72,17 @@ fn is_styled(letter: char) -> bool {
 
 /// `μs`, `kΩ`, `Δt`: a unit or a difference.
 fn is_quantity(word: &str) -> bool {
-    word.chars().count() <= 3 && word.chars().filter(|letter| matches!(letter, 'μ' | 'Ω' | 'Δ' | 'π' | 'σ' | 'λ' | 'α' | 'β' | 'θ' | 'ε')).count() == 1
-        && word.chars().all(|letter| letter.is_ascii_alphanumeric() || letter.script() == Script::Greek) && !word.contains(['ο', 'ν', 'α', 'ρ'])
+    word.chars().count() <= 3
+        && word
+            .chars()
+            .filter(|letter| matches!(letter, 'μ' | 'Ω' | 'Δ' | 'π' | 'σ' | 'λ' | 'α' | 'β' | 'θ' | 'ε'))
+            .count()
+            == 1
+        && word.chars().all(|letter| letter.is_ascii_alphanumeric() || letter.script() == Script::Greek)
+        && !word.contains(['ο', 'ν', 'α', 'ρ'])
 }
 
 fn east_asian(text: &str) -> bool {
-    text.chars().any(|letter| matches!(letter.script(), Script::Han | Script::Hiragana | Script::Katakana | Script::Hangul))
+    text.chars()
+        .any(|letter| matches!(letter.script(), Script::Han | Script::Hiragana | Script::Katakana | Script::Hangul))
 }

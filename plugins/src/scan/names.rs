@@ -31,7 +31,11 @@ pub fn look_at(server: &str, name: &str, accepted: &[Accepted<'_>], findings: &m
     for known in accepted.iter().filter(|known| known.server != server) {
         let Some(other) = known.definition.get("name").and_then(Value::as_str) else { continue };
         if other.len() > 2 && known.server.len() > 2 && at_a_glance(&format!("{}{other}", known.server)) == folded {
-            findings.say(LOOKALIKE_NAME, "/name", format!("`{}` claims to be `{other}` of {}", visible(name), known.server));
+            findings.say(
+                LOOKALIKE_NAME,
+                "/name",
+                format!("`{}` claims to be `{other}` of {}", visible(name), known.server),
+            );
         }
     }
 }
@@ -45,7 +49,10 @@ pub fn look_at_letters(place: &Place<'_>, findings: &mut Findings<'_>) {
     if name.is_ascii() {
         return;
     }
-    let disguised = |letter: char| imitated(letter).is_some() || matches!(letter, '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{FF3F}' | '\u{FF0D}' | '\u{2024}' | '\u{02D7}' | '\u{FE4D}'..='\u{FE4F}');
+    let disguised = |letter: char| {
+        imitated(letter).is_some()
+            || matches!(letter, '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{FF3F}' | '\u{FF0D}' | '\u{2024}' | '\u{02D7}' | '\u{FE4D}'..='\u{FE4F}')
+    };
     let what = if name.chars().any(disguised) {
         "has letters that look like others"
     } else if !name.is_single_script() {
@@ -102,7 +109,9 @@ mod tests {
 
     #[test]
     fn slips_are_counted() {
-        for (one, other, slips) in [("read", "read", 0), ("raed", "read", 1), ("reed", "read", 1), ("reads", "read", 1), ("dare", "read", 4)] {
+        for (one, other, slips) in
+            [("read", "read", 0), ("raed", "read", 1), ("reed", "read", 1), ("reads", "read", 1), ("dare", "read", 4)]
+        {
             assert_eq!(distance(one, other, 3), slips, "{one} {other}");
         }
     }

@@ -56,11 +56,16 @@ struct Known {
 }
 
 impl Phrases {
-    pub fn compile(terms: &BTreeMap<String, String>, phrases: &[WrittenPhrase], problems: &mut Vec<ScanProblem>) -> Self {
+    pub fn compile(
+        terms: &BTreeMap<String, String>,
+        phrases: &[WrittenPhrase],
+        problems: &mut Vec<ScanProblem>,
+    ) -> Self {
         let mut patterns = Vec::new();
         let mut written = Vec::new();
         for (place, phrase) in phrases.iter().enumerate() {
-            let mut say = |key: &str, what: String| problems.push(ScanProblem { path: format!("phrases[{place}].{key}"), what });
+            let mut say =
+                |key: &str, what: String| problems.push(ScanProblem { path: format!("phrases[{place}].{key}"), what });
             if !(1..=3).contains(&phrase.weight) {
                 say("weight", format!("{} is not one of 1, 2, 3", phrase.weight));
             }
@@ -84,7 +89,8 @@ impl Phrases {
                 // Together they do not say which of them it is.
                 for (_, ((place, pattern), _)) in chosen() {
                     if let Err(error) = RegexBuilder::new(pattern).size_limit(LARGEST_SET).build() {
-                        problems.push(ScanProblem { path: format!("phrases[{place}].pattern"), what: error.to_string() });
+                        problems
+                            .push(ScanProblem { path: format!("phrases[{place}].pattern"), what: error.to_string() });
                     }
                 }
                 if problems.len() == before {
@@ -122,7 +128,8 @@ impl Phrases {
                 continue;
             }
             let here = self.matches(place.text, place.kind);
-            let loud = |at: &&usize| place.kind != Kind::Prose || self.written.get(**at).is_some_and(|known| known.weight > 1);
+            let loud =
+                |at: &&usize| place.kind != Kind::Prose || self.written.get(**at).is_some_and(|known| known.weight > 1);
             heard.extend(here.iter().filter(loud).copied());
             let score = self.sum(&here) + self.names_another(place, accepted, server);
             if score > loudest.map_or(0, |(most, _)| most) {
@@ -132,7 +139,8 @@ impl Phrases {
         let all = self.sum(&heard);
         let Some((most, path)) = loudest else { return };
         if all.max(most) >= ENOUGH {
-            let mut families: Vec<_> = heard.iter().filter_map(|at| Some(self.written.get(*at)?.family.as_str())).collect();
+            let mut families: Vec<_> =
+                heard.iter().filter_map(|at| Some(self.written.get(*at)?.family.as_str())).collect();
             families.dedup();
             families.sort_unstable();
             families.dedup();
@@ -166,7 +174,11 @@ impl Phrases {
         known.sort_unstable_by_key(|(at, _)| **at);
         known.dedup_by_key(|(at, _)| **at);
         let loud = |family: &str| known.iter().any(|(_, other)| other.weight > 1 && other.family == family);
-        let mut cues: Vec<&str> = known.iter().filter(|(_, one)| one.weight == 1 && !loud(&one.family)).map(|(_, one)| one.family.as_str()).collect();
+        let mut cues: Vec<&str> = known
+            .iter()
+            .filter(|(_, one)| one.weight == 1 && !loud(&one.family))
+            .map(|(_, one)| one.family.as_str())
+            .collect();
         cues.sort_unstable();
         cues.dedup();
         let cues = u32::try_from(cues.len()).unwrap_or(u32::MAX);
@@ -180,18 +192,26 @@ impl Phrases {
         }
         let text = readable(place.text);
         let demands = || self.demand.as_ref().is_some_and(|demand| demand.is_match(&text));
-        let own = |name: &str| accepted.iter().any(|known| known.server == server && known.definition.get("name").and_then(Value::as_str) == Some(name));
+        let own = |name: &str| {
+            accepted.iter().any(|known| {
+                known.server == server && known.definition.get("name").and_then(Value::as_str) == Some(name)
+            })
+        };
         let named = accepted.iter().filter(|known| known.server != server).any(|known| {
             let name = known.definition.get("name").and_then(Value::as_str).unwrap_or_default();
             // A single word may be just a word.
-            name.len() >= 6 && name.contains(['_', '-', '.']) && !own(name) && contains_name(&text, &name.to_ascii_lowercase())
+            name.len() >= 6
+                && name.contains(['_', '-', '.'])
+                && !own(name)
+                && contains_name(&text, &name.to_ascii_lowercase())
         });
         if named && demands() { ENOUGH } else { 0 }
     }
 }
 
 fn contains_name(text: &str, name: &str) -> bool {
-    let part = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '-'));
+    let part =
+        |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '-'));
     text.match_indices(name).any(|(at, _)| {
         let before = text.get(..at).and_then(|text| text.chars().next_back());
         let after = text.get(at + name.len()..).and_then(|text| text.chars().next());
@@ -209,8 +229,12 @@ fn spelled_out(pattern: &str, terms: &BTreeMap<String, String>) -> Result<String
         while let Some((before, after)) = rest.split_once('<') {
             out.push_str(before);
             match after.split_once('>') {
-                Some((name, after)) if !name.is_empty() && name.bytes().all(|letter| letter.is_ascii_lowercase() || letter == b'_') => {
-                    let meaning = terms.get(name).ok_or_else(|| format!("there is no term `{name}`; a `<` of the text is written \\x3c"))?;
+                Some((name, after))
+                    if !name.is_empty() && name.bytes().all(|letter| letter.is_ascii_lowercase() || letter == b'_') =>
+                {
+                    let meaning = terms
+                        .get(name)
+                        .ok_or_else(|| format!("there is no term `{name}`; a `<` of the text is written \\x3c"))?;
                     out.push_str("(?:");
                     out.push_str(meaning);
                     out.push(')');

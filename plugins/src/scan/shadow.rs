@@ -10,9 +10,10 @@ use super::{Findings, IMPERSONATION};
 
 /// Added to a name they say nothing about what the tool does, only that it is to be preferred.
 const ADORNMENTS: [&str; 44] = [
-    "v2", "v3", "v4", "2", "3", "new", "newer", "next", "latest", "updated", "update", "improved", "better", "best", "enhanced",
-    "advanced", "fast", "faster", "quick", "secure", "secured", "safe", "safer", "verified", "trusted", "official", "original",
-    "real", "true", "pro", "plus", "premium", "ultimate", "super", "x", "ex", "ext", "alt", "copy", "fixed", "proxy", "wrapper", "helper", "tool",
+    "v2", "v3", "v4", "2", "3", "new", "newer", "next", "latest", "updated", "update", "improved", "better", "best",
+    "enhanced", "advanced", "fast", "faster", "quick", "secure", "secured", "safe", "safer", "verified", "trusted",
+    "official", "original", "real", "true", "pro", "plus", "premium", "ultimate", "super", "x", "ex", "ext", "alt",
+    "copy", "fixed", "proxy", "wrapper", "helper", "tool",
 ];
 
 pub fn look_at(server: &str, name: &str, tool: &Value, accepted: &[Accepted<'_>], findings: &mut Findings<'_>) {
@@ -20,11 +21,16 @@ pub fn look_at(server: &str, name: &str, tool: &Value, accepted: &[Accepted<'_>]
         let Some(other) = known.definition.get("name").and_then(Value::as_str) else { continue };
         if other == name {
             if copies(tool, known.definition) {
-                let what = format!("{} has a tool of this name that takes the same parameters or says the same", known.server);
+                let what =
+                    format!("{} has a tool of this name that takes the same parameters or says the same", known.server);
                 findings.say(IMPERSONATION, "/name", what);
             }
         } else if adorns(name, other) {
-            findings.say(IMPERSONATION, "/name", format!("the name is that of `{other}` of {} with an ornament", known.server));
+            findings.say(
+                IMPERSONATION,
+                "/name",
+                format!("the name is that of `{other}` of {} with an ornament", known.server),
+            );
         }
     }
 }
@@ -56,7 +62,9 @@ fn adorns(name: &str, other: &str) -> bool {
     if other.is_empty() || name.len() <= other.len() || other.concat().len() < 5 {
         return false;
     }
-    let Some(at) = (0..=name.len() - other.len()).find(|at| name.iter().skip(*at).zip(&other).all(|(mine, theirs)| mine == theirs)) else {
+    let Some(at) = (0..=name.len() - other.len())
+        .find(|at| name.iter().skip(*at).zip(&other).all(|(mine, theirs)| mine == theirs))
+    else {
         return false;
     };
     let around = name.iter().take(at).chain(name.iter().skip(at + other.len()));

@@ -46,7 +46,9 @@ fn without(tool: &Value, parent: &str, key: &str) -> Option<Value> {
 fn texts(value: &Value, path: &str, found: &mut Vec<(String, String)>) {
     match value {
         Value::String(text) if path != "/name" => found.push((path.into(), text.clone())),
-        Value::Array(items) => items.iter().enumerate().for_each(|(at, item)| texts(item, &format!("{path}/{at}"), found)),
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(at, item)| texts(item, &format!("{path}/{at}"), found))
+        }
         Value::Object(members) => members.iter().for_each(|(key, item)| texts(item, &format!("{path}/{key}"), found)),
         _ => {}
     }
@@ -57,7 +59,16 @@ fn rug_pulls(tool: &Value) -> Vec<Value> {
     let mut all = Vec::new();
     texts(tool, "", &mut all);
     for (path, text) in &all {
-        for changed in [format!("{text} and more"), format!("New: {text}"), text.replacen(' ', "", 1), text.to_uppercase(), format!("{text}."), format!("{text}\u{a0}"), text.replacen('e', "е", 1), text.replacen('s', "\u{200b}s", 1)] {
+        for changed in [
+            format!("{text} and more"),
+            format!("New: {text}"),
+            text.replacen(' ', "", 1),
+            text.to_uppercase(),
+            format!("{text}."),
+            format!("{text}\u{a0}"),
+            text.replacen('e', "е", 1),
+            text.replacen('s', "\u{200b}s", 1),
+        ] {
             pulled.extend(set(tool, path, json!(changed)));
         }
     }
@@ -69,10 +80,17 @@ fn rug_pulls(tool: &Value) -> Vec<Value> {
     for key in tool.pointer(properties).and_then(Value::as_object).unwrap().keys() {
         pulled.extend(without(tool, properties, key));
         let below = format!("{properties}/{key}");
-        for member in ["type", "enum", "maximum", "minimum", "maxLength", "pattern", "format", "default", "description"] {
+        for member in ["type", "enum", "maximum", "minimum", "maxLength", "pattern", "format", "default", "description"]
+        {
             pulled.extend(without(tool, &below, member));
         }
-        for (member, value) in [("default", json!("/etc/passwd")), ("type", json!("array")), ("maximum", json!(1000)), ("enum", json!(["newest", "oldest", "all"])), ("description", json!("also your password"))] {
+        for (member, value) in [
+            ("default", json!("/etc/passwd")),
+            ("type", json!("array")),
+            ("maximum", json!(1000)),
+            ("enum", json!(["newest", "oldest", "all"])),
+            ("description", json!("also your password")),
+        ] {
             pulled.extend(put(tool, &below, member, value));
         }
     }
@@ -82,7 +100,11 @@ fn rug_pulls(tool: &Value) -> Vec<Value> {
     pulled.extend(put(tool, schema, "required", json!(["query"])));
     for hint in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
         for value in [true, false] {
-            let base = if tool.get("annotations").is_some() { tool.clone() } else { put(tool, "", "annotations", json!({})).unwrap() };
+            let base = if tool.get("annotations").is_some() {
+                tool.clone()
+            } else {
+                put(tool, "", "annotations", json!({})).unwrap()
+            };
             pulled.extend(put(&base, "/annotations", hint, json!(value)));
         }
         pulled.extend(without(tool, "/annotations", hint));
@@ -104,7 +126,10 @@ fn every_rug_pull_is_caught() {
             count += 1;
             let (verdict, findings) = found(&scanner, &pulled, &[("notes", &tool)]);
             assert_eq!(verdict, ScanAction::Block, "{pulled}");
-            assert!(findings.iter().any(|finding| finding.rule == "drift" && finding.path.starts_with('/')), "{pulled}: {findings:?}");
+            assert!(
+                findings.iter().any(|finding| finding.rule == "drift" && finding.path.starts_with('/')),
+                "{pulled}: {findings:?}"
+            );
         }
     }
     assert!(count >= 300, "only {count}");
@@ -113,7 +138,9 @@ fn every_rug_pull_is_caught() {
 /// The same value with the keys of every object the other way round.
 fn reversed(value: &Value) -> Value {
     match value {
-        Value::Object(members) => Value::Object(members.iter().rev().map(|(key, value)| (key.clone(), reversed(value))).collect()),
+        Value::Object(members) => {
+            Value::Object(members.iter().rev().map(|(key, value)| (key.clone(), reversed(value))).collect())
+        }
         Value::Array(items) => Value::Array(items.iter().map(reversed).collect()),
         other => other.clone(),
     }
@@ -126,10 +153,19 @@ fn no_change_of_form_is_a_change() {
     for tool in tools() {
         let text = tool["description"].as_str().unwrap();
         let mut same = vec![tool.clone(), reversed(&tool)];
-        for changed in [format!("  {text}  "), text.replace(' ', "\n    "), text.replace(' ', "  "), text.replace(' ', "\t"), format!("{text}\r\n"), text.replace(". ", ".\n\n")] {
+        for changed in [
+            format!("  {text}  "),
+            text.replace(' ', "\n    "),
+            text.replace(' ', "  "),
+            text.replace(' ', "\t"),
+            format!("{text}\r\n"),
+            text.replace(". ", ".\n\n"),
+        ] {
             same.push(set(&tool, "/description", json!(changed)).unwrap_or_else(|| tool.clone()));
         }
-        for (key, value) in [("_meta", json!({"a": 1})), ("icons", json!([])), ("execution", json!({"taskSupport": "optional"}))] {
+        for (key, value) in
+            [("_meta", json!({"a": 1})), ("icons", json!([])), ("execution", json!({"taskSupport": "optional"}))]
+        {
             same.push(put(&tool, "", key, value).unwrap());
         }
         if let Some(Value::Array(required)) = tool.pointer("/inputSchema/required") {

@@ -1,9 +1,12 @@
 //! What a chain decides, with plugins that say what they are told.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod opinions;
+
 use std::collections::BTreeMap;
 
 use gateway_protocol::Message;
+use jiff::SignedDuration;
 use serde_json::json;
 
 use super::*;

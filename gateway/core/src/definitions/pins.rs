@@ -198,7 +198,8 @@ impl Definitions {
 
     pub fn has_seen(&self, tool: &ToolName) -> bool {
         let namespace = tool.namespace().parse::<Namespace>();
-        namespace.is_ok_and(|space| self.seen.load().get(&space).is_some_and(|seen| seen.tools.contains_key(tool.tool())))
+        namespace
+            .is_ok_and(|space| self.seen.load().get(&space).is_some_and(|seen| seen.tools.contains_key(tool.tool())))
     }
 
     /// The upstream announced another list.
@@ -276,7 +277,8 @@ impl Definitions {
             return;
         }
         let before = self.ahead.load().get(tool).cloned();
-        if forms.iter().any(|form| form.hash == *hash_seen) || before.as_ref().is_some_and(|ahead| ahead.hash == *hash_seen)
+        if forms.iter().any(|form| form.hash == *hash_seen)
+            || before.as_ref().is_some_and(|ahead| ahead.hash == *hash_seen)
         {
             return;
         }
@@ -416,14 +418,21 @@ mod tests {
                 stage.stored();
             }
             assert_eq!(stage.saw(PinRule::FirstUse, tool("Finds   notes.")), Standing::Pinned, "no change at all");
-            assert_eq!(stage.saw(PinRule::FirstUse, json!({"name": "search", "description": "Finds notes."})), if stored { Standing::Pinned } else { Standing::Quarantined }, "an older revision has no title");
+            assert_eq!(
+                stage.saw(PinRule::FirstUse, json!({"name": "search", "description": "Finds notes."})),
+                if stored { Standing::Pinned } else { Standing::Quarantined },
+                "an older revision has no title"
+            );
             if !stored {
                 continue;
             }
             assert_eq!(stage.saw(PinRule::FirstUse, tool("Finds all.")), Standing::Quarantined);
             let noted = stage.noted.0.lock().unwrap().clone();
             let states: Vec<_> = noted.iter().map(|news| (news.state, news.changes.clone())).collect();
-            assert_eq!(states, [(PinState::Accepted, vec![]), (PinState::Quarantined, vec!["/description".to_owned()])]);
+            assert_eq!(
+                states,
+                [(PinState::Accepted, vec![]), (PinState::Quarantined, vec!["/description".to_owned()])]
+            );
             drop(noted);
             stage.stored();
             assert_eq!(stage.saw(PinRule::FirstUse, tool("Finds all.")), Standing::Quarantined, "it stays so");

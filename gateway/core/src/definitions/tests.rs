@@ -35,7 +35,8 @@ fn what_changes_nothing_changes_no_hash() {
     }
     assert_eq!(hash(&more), hash(&tool()));
     let bare = json!({"name": "a", "inputSchema": {"type": "object"}});
-    let empty = json!({"name": "a", "inputSchema": {"type": "object", "required": []}, "annotations": {}, "description": null});
+    let empty =
+        json!({"name": "a", "inputSchema": {"type": "object", "required": []}, "annotations": {}, "description": null});
     assert_eq!(hash(&bare), hash(&empty));
 }
 

@@ -10,8 +10,8 @@ pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (place, &character) in characters.iter().enumerate() {
         let beside = |other: Option<&char>| other.is_some_and(char::is_ascii_alphanumeric);
-        let among_latin = beside(place.checked_sub(1).and_then(|before| characters.get(before)))
-            || beside(characters.get(place + 1));
+        let among_latin =
+            beside(place.checked_sub(1).and_then(|before| characters.get(before))) || beside(characters.get(place + 1));
         if matches!(character, '\n' | '\t') {
             out.push_str(if character == '\n' { "\\n" } else { "\\t" });
         } else if is_hidden(character) || (among_latin && imitates_latin(character)) {
@@ -29,7 +29,11 @@ pub fn visible(text: &str) -> String {
 
 /// A blank that is not the space bar's.
 pub fn is_hidden_space(character: char) -> bool {
-    matches!(character, '\u{A0}' | '\u{1680}' | '\u{2000}'..='\u{200A}' | '\u{2028}' | '\u{2029}' | '\u{202F}' | '\u{205F}' | '\u{3000}')
+    matches!(
+        character,
+        '\u{A0}' | '\u{1680}' | '\u{2000}'
+            ..='\u{200A}' | '\u{2028}' | '\u{2029}' | '\u{202F}' | '\u{205F}' | '\u{3000}'
+    )
 }
 
 fn is_hidden(character: char) -> bool {

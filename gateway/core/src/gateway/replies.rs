@@ -248,7 +248,8 @@ impl Review {
 
     fn remember(&self, tenant: TenantId, seen: Vec<ToolDefinition>) {
         let classified = seen.into_iter().map(|tool| {
-            let level = self.chain.policies().tool(&tool.name).map(|known| known.manifest.risk_level);
+            let known = self.exchange.rules.tool(&tool.name).or_else(|| self.chain.policies().tool(&tool.name));
+            let level = known.map(|known| known.manifest.risk_level);
             (tool, level)
         });
         self.ports.registry.seen(tenant, classified.collect());

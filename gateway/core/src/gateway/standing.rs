@@ -56,3 +56,6 @@ pub(super) fn is_stopped(live: &LiveHandle, exchange: &Exchange) -> bool {
     let tool = exchange.tool().map(|tool| &tool.name).or(exchange.about.as_ref());
     now.standing.why(&exchange.principal, &exchange.route, tool).is_some()
 }
+
+#[cfg(test)]
+mod tests;

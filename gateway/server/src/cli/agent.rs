@@ -1,14 +1,17 @@
-//! `agent add`, `agent list`, and the three states an agent can be put into.
+//! `agent add`, `agent list`, its roles, and the three states an agent can be put into.
 
 use clap::{Args, Subcommand};
+use gateway_core::desk::Note;
 use gateway_core::keys::AGENT_KEY;
 use gateway_core::ports::{AgentRecord, AgentStatus, NewAgent};
 use gateway_core::{AgentId, Autonomy, DecisionType, Risk};
 use serde_json::json;
 
 use super::key::fresh_key;
+use super::kill::operator;
 use super::output::{Colour, painted, plain};
 use super::{Common, Failure, tenant_named};
+use crate::desk;
 
 #[derive(Debug, Subcommand)]
 pub enum AgentVerb {
@@ -22,6 +25,8 @@ pub enum AgentVerb {
     Activate(OneAgent),
     /// Ends the agent
     Revoke(OneAgent),
+    /// Gives the agent these roles instead of those it has
+    Role(SetRoles),
 }
 
 #[derive(Debug, Args)]
@@ -48,6 +53,9 @@ pub struct AddAgent {
     owner_name: Option<String>,
     #[arg(long)]
     owner_email: Option<String>,
+    /// What access policies know it by; may be given several times
+    #[arg(long = "role", value_name = "ROLE")]
+    roles: Vec<String>,
     #[command(flatten)]
     common: Common,
 }
@@ -71,6 +79,22 @@ pub struct OneAgent {
     common: Common,
 }
 
+#[derive(Debug, Args)]
+pub struct SetRoles {
+    agent_id: AgentId,
+    /// What access policies know it by
+    #[arg(required_unless_present = "none")]
+    roles: Vec<String>,
+    /// Take all roles away
+    #[arg(long, conflicts_with = "roles")]
+    none: bool,
+    /// The tenant's name or id
+    #[arg(long)]
+    tenant: String,
+    #[command(flatten)]
+    common: Common,
+}
+
 pub async fn run(verb: AgentVerb) -> Result<(), Failure> {
     match verb {
         AgentVerb::Add(args) => add(args).await,
@@ -78,6 +102,7 @@ pub async fn run(verb: AgentVerb) -> Result<(), Failure> {
         AgentVerb::Suspend(args) => set_status(&args, AgentStatus::Suspended).await,
         AgentVerb::Activate(args) => set_status(&args, AgentStatus::Active).await,
         AgentVerb::Revoke(args) => set_status(&args, AgentStatus::Revoked).await,
+        AgentVerb::Role(args) => set_roles(&args).await,
     }
 }
 
@@ -94,7 +119,7 @@ async fn add(args: AddAgent) -> Result<(), Failure> {
         max_risk: args.max_risk,
         owner_name: args.owner_name,
         owner_email: args.owner_email,
-        roles: Vec::new(),
+        roles: checked(args.roles)?,
     };
     let record = store.tenants().add_agent(tenant.id, &agent, &key.hash(), &key.prefix()).await?;
     let (id, status, autonomy) =
@@ -111,7 +136,7 @@ async fn list(args: &ListAgents) -> Result<(), Failure> {
     let store = args.common.store().await?;
     let tenant = tenant_named(&store, &args.tenant).await?;
     let agents = store.tenants().agents(tenant.id).await?;
-    let head = ["AGENT", "NAME", "AUTONOMY", "ALLOWED", "MAX RISK", "STATUS"];
+    let head = ["AGENT", "NAME", "AUTONOMY", "ALLOWED", "MAX RISK", "ROLES", "STATUS"];
     let empty = format!(
         "{} has no agents yet: portreeve agent add AGENT_ID --tenant {} --autonomy A1",
         tenant.name, tenant.name
@@ -131,6 +156,7 @@ fn row(record: &AgentRecord) -> Vec<String> {
         agent.autonomy.to_string(),
         if allowed.is_empty() { "any".into() } else { allowed.join(",") },
         agent.max_risk.to_string(),
+        if agent.roles.is_empty() { "-".into() } else { plain(&agent.roles.join(",")) },
         painted(colour, word(record.status)),
     ]
 }
@@ -143,6 +169,39 @@ async fn set_status(args: &OneAgent, status: AgentStatus) -> Result<(), Failure>
     args.common.output().answer(&document, || format!("{} is {}", args.agent_id, word(status)))?;
     store.close().await;
     Ok(())
+}
+
+async fn set_roles(args: &SetRoles) -> Result<(), Failure> {
+    let store = args.common.store().await?;
+    let tenant = tenant_named(&store, &args.tenant).await?;
+    let roles = checked(args.roles.clone())?;
+    store.tenants().set_agent_roles(tenant.id, &args.agent_id, &roles).await?;
+    let config = args.common.place.config()?;
+    let before = Note::new(Some(tenant.id), format!("agent {} given roles", args.agent_id));
+    let who = operator().written();
+    let told = json!({ "act": "roles", "agent": args.agent_id, "by": who, "roles": roles });
+    let written = desk::without_rules(&store, &config).write_down(before, &told).await;
+    written.map_err(|error| Failure::of(&error))?;
+    let document = json!({"agent_id": args.agent_id, "roles": roles});
+    let told = || match roles.is_empty() {
+        true => format!("{} has no roles", args.agent_id),
+        false => format!("{} is {}", args.agent_id, roles.join(", ")),
+    };
+    args.common.output().answer(&document, told)?;
+    store.close().await;
+    Ok(())
+}
+
+/// A role is a word, as rules write it.
+fn checked(roles: Vec<String>) -> Result<Vec<String>, Failure> {
+    let fits = |letter: char| letter.is_alphanumeric() || "_-.:@/".contains(letter);
+    let wrong = |role: &&String| role.is_empty() || role.len() > 128 || !role.chars().all(fits);
+    match roles.iter().find(wrong) {
+        Some(role) => {
+            Err(Failure::new(format!("role `{}`: must be 1 to 128 letters, digits or any of _-.:@/", plain(role))))
+        }
+        None => Ok(roles),
+    }
 }
 
 fn word(status: AgentStatus) -> &'static str {

@@ -76,11 +76,8 @@ fn judged(scanner: &DefinitionScanner, line: &[u8]) -> Value {
         Ok(asked) => asked,
         Err(error) => return unreadable(id, error.to_string()),
     };
-    let known = |known| -> Accepted<'_> {
-        let Known { server, tool } = known;
-        Accepted { server, definition: tool }
-    };
-    let accepted: Vec<_> = asked.accepted.iter().map(known).collect();
+    let accepted: Vec<_> =
+        asked.accepted.iter().map(|known| Accepted { server: &known.server, definition: &known.tool }).collect();
     let findings = scanner.scan(&asked.server, &asked.tool, &accepted);
     let shown: Vec<_> = findings
         .iter()
@@ -98,7 +95,8 @@ mod tests {
     fn a_line_is_judged_and_a_bad_one_is_blocked() {
         let scanner = load_policies(None).unwrap().scanning.scanner().unwrap();
         let tool = json!({"name": "search", "description": "Finds notes.", "inputSchema": {"type": "object"}});
-        let changed = json!({"name": "search", "description": "Finds\u{200b} notes.", "inputSchema": {"type": "object"}});
+        let changed =
+            json!({"name": "search", "description": "Finds\u{200b} notes.", "inputSchema": {"type": "object"}});
         let line = |tool: &Value, accepted: Value| {
             json!({"id": 7, "server": "notes", "tool": tool, "accepted": accepted}).to_string()
         };

@@ -8,12 +8,13 @@ use gateway_core::ports::{Ledger, LedgerError, Receipt, Record};
 use gateway_core::trace::{Event, Head, Trace};
 use gateway_core::{AgentId, TenantId};
 use serde_json::Value;
-use sqlx::Row;
-use sqlx::postgres::{PgPool, PgRow};
+use sqlx::postgres::{PgPool, PgRow, Postgres};
 use sqlx::types::Json;
+use sqlx::{Row, Transaction};
 use uuid::Uuid;
 
 use super::append::{insert_rows, insert_traces, lock_heads, make_heads, move_heads, register, stored};
+use super::scoped::entered;
 use crate::batch::{Batch, Chains, ToolIds, organization_key};
 use crate::failure::{Failure, unreadable};
 
@@ -65,10 +66,26 @@ impl PostgresLedger {
         keys.filter(|key| !begun.contains(key)).collect()
     }
 
+    /// A tenant's chains are read as that tenant; nobody's chain is no tenant's to read.
+    async fn reading(&self, tenant: Option<TenantId>) -> Result<Transaction<'static, Postgres>, LedgerError> {
+        match tenant {
+            Some(tenant) => self.pool.begin_with(entered(tenant)).await.map_err(unreadable),
+            None => self.pool.begin().await.map_err(unreadable),
+        }
+    }
+
     fn forget(&self) {
         self.tools.forget();
         self.begun.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
+}
+
+macro_rules! trace_columns {
+    () => {
+        "SELECT seq, trace_id, agent_id, event_type, decision_type, risk_level, reversibility, classification_code, \
+         description, reasoning, \"authorization\", context, previous_hash, event_hash, \
+         to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US') FROM agent_traces"
+    };
 }
 
 #[async_trait]
@@ -87,12 +104,14 @@ impl Ledger for PostgresLedger {
     }
 
     async fn head(&self, tenant: Option<TenantId>, agent: &AgentId) -> Result<Head, LedgerError> {
+        let mut transaction = self.reading(tenant).await?;
         let row = sqlx::query("SELECT seq, event_hash FROM chain_heads WHERE organization_key = $1 AND agent_id = $2")
             .bind(organization_key(tenant))
             .bind(agent.as_str())
-            .fetch_optional(&self.pool)
+            .fetch_optional(&mut *transaction)
             .await
             .map_err(unreadable)?;
+        transaction.commit().await.map_err(unreadable)?;
         let Some(row) = row else {
             return Ok(Head::default());
         };
@@ -106,21 +125,36 @@ impl Ledger for PostgresLedger {
         after: i64,
         limit: i64,
     ) -> Result<Vec<Trace>, LedgerError> {
-        let rows = sqlx::query(
-            "SELECT seq, trace_id, agent_id, event_type, decision_type, risk_level, reversibility, classification_code,
-                    description, reasoning, \"authorization\", context, previous_hash, event_hash,
-                    to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US')
-             FROM agent_traces
-             WHERE COALESCE(organization_id, '00000000-0000-0000-0000-000000000000') = $1 AND agent_id = $2 AND seq > $3
-             ORDER BY seq LIMIT $4",
-        )
+        let mut transaction = self.reading(tenant).await?;
+        let rows = sqlx::query(concat!(
+            trace_columns!(),
+            " WHERE COALESCE(organization_id, '00000000-0000-0000-0000-000000000000') = $1 AND agent_id = $2 AND seq > $3 \
+             ORDER BY seq LIMIT $4"
+        ))
         .bind(tenant.map_or(Uuid::nil(), |tenant| tenant.0))
         .bind(agent.as_str())
         .bind(after)
         .bind(limit)
-        .fetch_all(&self.pool)
+        .fetch_all(&mut *transaction)
         .await
         .map_err(unreadable)?;
+        transaction.commit().await.map_err(unreadable)?;
+        rows.iter().map(trace).collect::<Result<_, _>>().map_err(unreadable)
+    }
+
+    async fn newest(&self, tenant: TenantId, limit: i64) -> Result<Vec<Trace>, LedgerError> {
+        let mut transaction = self.reading(Some(tenant)).await?;
+        // A chain's own order decides between traces of one millisecond.
+        let rows = sqlx::query(concat!(
+            trace_columns!(),
+            " WHERE organization_id = $1 ORDER BY created_at DESC, seq DESC, trace_id DESC LIMIT $2"
+        ))
+        .bind(tenant.0)
+        .bind(limit)
+        .fetch_all(&mut *transaction)
+        .await
+        .map_err(unreadable)?;
+        transaction.commit().await.map_err(unreadable)?;
         rows.iter().map(trace).collect::<Result<_, _>>().map_err(unreadable)
     }
 

@@ -128,9 +128,7 @@ async fn read(connection: &mut PgConnection) -> Result<LiveRows, BoxError> {
     ))
     .fetch_all(&mut *connection)
     .await?;
-    let pins = sqlx::query(PINS)
-    .fetch_all(&mut *connection)
-    .await?;
+    let pins = sqlx::query(PINS).fetch_all(&mut *connection).await?;
     let suspensions = sqlx::query(IN_FORCE).fetch_all(&mut *connection).await?;
     Ok(LiveRows {
         revision,
@@ -146,7 +144,7 @@ async fn read(connection: &mut PgConnection) -> Result<LiveRows, BoxError> {
     })
 }
 
-fn agent_policy(row: &PgRow) -> Result<AgentPolicyRow, BoxError> {
+pub(super) fn agent_policy(row: &PgRow) -> Result<AgentPolicyRow, BoxError> {
     let columns = PolicyColumns {
         id: row.try_get("id")?,
         tenant: row.try_get("organization_id")?,
@@ -167,7 +165,7 @@ fn agent_policy(row: &PgRow) -> Result<AgentPolicyRow, BoxError> {
     columns.row()
 }
 
-fn access_row(row: &PgRow) -> Result<AccessRow, BoxError> {
+pub(super) fn access_row(row: &PgRow) -> Result<AccessRow, BoxError> {
     access(
         row.try_get("id")?,
         row.try_get("tenant_id")?,
@@ -178,7 +176,7 @@ fn access_row(row: &PgRow) -> Result<AccessRow, BoxError> {
     )
 }
 
-fn manifest(row: &PgRow) -> Result<ManifestRow, BoxError> {
+pub(super) fn manifest(row: &PgRow) -> Result<ManifestRow, BoxError> {
     let optional = |column| Ok::<_, sqlx::Error>(row.try_get::<Option<Json<Value>>, _>(column)?.map(|json| json.0));
     let columns = ManifestColumns {
         tenant: row.try_get("tenant_id")?,

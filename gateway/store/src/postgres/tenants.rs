@@ -3,13 +3,15 @@
 use async_trait::async_trait;
 use gateway_core::ports::{AgentRecord, AgentStatus, KeyOwner, NewAgent, StoreError, StoredKey, Tenant, TenantStore};
 use gateway_core::{AgentId, Autonomy, TenantId};
-use sqlx::postgres::{PgConnection, PgPool};
+use sqlx::postgres::{PgArguments, PgConnection, PgPool, Postgres};
+use sqlx::query::Query;
 use sqlx::types::Json;
 use uuid::Uuid;
 
 use super::rows::{agent_owner, agent_row, key, tenant, tenant_owner};
+use super::scoped::scoped;
 use crate::failure::{not_added, unavailable};
-use crate::records::{AgentRow, first_metadata, met, not_reserved, roles_metadata, status_text, type_texts};
+use crate::records::{AgentRow, metadata_of, not_reserved, status_text, type_texts};
 
 pub(crate) struct PostgresTenants(pub PgPool);
 
@@ -24,9 +26,11 @@ macro_rules! agent_columns {
     () => {
         concat!(
             "a.id, a.organization_id, a.agent_id, a.name, a.description, a.autonomy_level, a.allowed_types, a.max_risk, \
-             a.owner_name, a.owner_email, a.metadata, a.status, ",
+             a.owner_name, a.owner_email, a.status, a.metadata, ",
             time!("a.created_at"),
-            " AS created_at"
+            " AS created_at, ",
+            time!("a.updated_at"),
+            " AS updated_at"
         )
     };
 }
@@ -93,15 +97,17 @@ impl TenantStore for PostgresTenants {
         scopes: &[String],
     ) -> Result<Uuid, StoreError> {
         let id = Uuid::now_v7();
+        let mut transaction = scoped(&self.0, tenant).await?;
         sqlx::query("INSERT INTO api_keys (id, tenant_id, name, key_hash, scopes) VALUES ($1, $2, $3, $4, $5)")
             .bind(id)
             .bind(tenant.0)
             .bind(name)
             .bind(key_hash)
             .bind(Json(scopes))
-            .execute(&self.0)
+            .execute(&mut *transaction)
             .await
             .map_err(|error| not_added(error, || format!("key `{name}`")))?;
+        transaction.commit().await.map_err(unavailable)?;
         Ok(id)
     }
 
@@ -112,9 +118,9 @@ impl TenantStore for PostgresTenants {
         key_hash: &str,
         key_prefix: &str,
     ) -> Result<AgentRecord, StoreError> {
-        not_reserved(agent)?;
+        not_reserved(&agent.agent_id)?;
         let added = |error| not_added(error, || format!("agent `{}`", agent.agent_id));
-        let mut transaction = self.0.begin().await.map_err(unavailable)?;
+        let mut transaction = scoped(&self.0, tenant).await?;
         let row = sqlx::query(concat!(
             "INSERT INTO agent_registry AS a (id, organization_id, agent_id, name, description, autonomy_level, allowed_types, \
              max_risk, owner_name, owner_email, metadata) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING ",
@@ -130,7 +136,7 @@ impl TenantStore for PostgresTenants {
         .bind(agent.max_risk.as_str())
         .bind(&agent.owner_name)
         .bind(&agent.owner_email)
-        .bind(Json(first_metadata(agent)))
+        .bind(Json(metadata_of(agent)))
         .fetch_one(&mut *transaction)
         .await
         .map_err(added)?;
@@ -141,31 +147,32 @@ impl TenantStore for PostgresTenants {
     }
 
     async fn agents(&self, tenant: TenantId) -> Result<Vec<AgentRecord>, StoreError> {
+        let mut transaction = scoped(&self.0, tenant).await?;
         let rows = sqlx::query(concat!(
             "SELECT ",
             agent_columns!(),
             " FROM agent_registry a WHERE a.organization_id = $1 ORDER BY a.agent_id"
         ))
         .bind(tenant.0)
-        .fetch_all(&self.0)
+        .fetch_all(&mut *transaction)
         .await
         .map_err(unavailable)?;
+        transaction.commit().await.map_err(unavailable)?;
         rows.iter().map(|row| agent_row(row)?.record()).collect::<Result<_, _>>().map_err(unavailable)
     }
 
     async fn agent(&self, tenant: TenantId, agent: &AgentId) -> Result<AgentRecord, StoreError> {
-        let row = sqlx::query(concat!(
-            "SELECT ",
-            agent_columns!(),
-            " FROM agent_registry a WHERE a.organization_id = $1 AND a.agent_id = $2"
-        ))
-        .bind(tenant.0)
-        .bind(agent.as_str())
-        .fetch_optional(&self.0)
-        .await
-        .map_err(unavailable)?
-        .ok_or_else(|| StoreError::NotFound(format!("agent `{agent}`")))?;
-        agent_row(&row).and_then(AgentRow::record).map_err(unavailable)
+        let mut transaction = scoped(&self.0, tenant).await?;
+        let record = find(&mut transaction, tenant, agent).await?;
+        transaction.commit().await.map_err(unavailable)?;
+        Ok(record)
+    }
+
+    async fn set_agent_status(&self, tenant: TenantId, agent: &AgentId, status: AgentStatus) -> Result<(), StoreError> {
+        let change = sqlx::query(
+            "UPDATE agent_registry SET status = $3, updated_at = now() WHERE organization_id = $1 AND agent_id = $2",
+        );
+        self.change(tenant, agent, change.bind(tenant.0).bind(agent.as_str()).bind(status_text(status))).await
     }
 
     async fn set_agent_autonomy(
@@ -174,43 +181,20 @@ impl TenantStore for PostgresTenants {
         agent: &AgentId,
         autonomy: Autonomy,
     ) -> Result<(), StoreError> {
-        let done = sqlx::query(
-            "UPDATE agent_registry SET autonomy_level = $3, updated_at = now() WHERE organization_id = $1 AND agent_id = $2",
-        )
-        .bind(tenant.0)
-        .bind(agent.as_str())
-        .bind(autonomy.as_str())
-        .execute(&self.0)
-        .await
-        .map_err(unavailable)?;
-        met(done.rows_affected(), agent)
+        let change = sqlx::query(
+            "UPDATE agent_registry SET autonomy_level = $3, updated_at = now()
+             WHERE organization_id = $1 AND agent_id = $2",
+        );
+        self.change(tenant, agent, change.bind(tenant.0).bind(agent.as_str()).bind(autonomy.as_str())).await
     }
 
     async fn set_agent_roles(&self, tenant: TenantId, agent: &AgentId, roles: &[String]) -> Result<(), StoreError> {
-        let done = sqlx::query(
-            "UPDATE agent_registry SET metadata = COALESCE(metadata, '{}') || $3, updated_at = now() \
+        let change = sqlx::query(
+            "UPDATE agent_registry SET updated_at = now(), metadata =
+                 CASE WHEN jsonb_typeof(metadata) = 'object' THEN metadata ELSE '{}' END || jsonb_build_object('roles', $3)
              WHERE organization_id = $1 AND agent_id = $2",
-        )
-        .bind(tenant.0)
-        .bind(agent.as_str())
-        .bind(Json(roles_metadata(roles)))
-        .execute(&self.0)
-        .await
-        .map_err(unavailable)?;
-        met(done.rows_affected(), agent)
-    }
-
-    async fn set_agent_status(&self, tenant: TenantId, agent: &AgentId, status: AgentStatus) -> Result<(), StoreError> {
-        let done = sqlx::query(
-            "UPDATE agent_registry SET status = $3, updated_at = now() WHERE organization_id = $1 AND agent_id = $2",
-        )
-        .bind(tenant.0)
-        .bind(agent.as_str())
-        .bind(status_text(status))
-        .execute(&self.0)
-        .await
-        .map_err(unavailable)?;
-        met(done.rows_affected(), agent)
+        );
+        self.change(tenant, agent, change.bind(tenant.0).bind(agent.as_str()).bind(Json(roles.to_vec()))).await
     }
 
     async fn add_key(
@@ -220,22 +204,26 @@ impl TenantStore for PostgresTenants {
         key_hash: &str,
         key_prefix: &str,
     ) -> Result<Uuid, StoreError> {
-        let owner = self.agent(tenant, agent).await?;
-        let mut connection = self.0.acquire().await.map_err(unavailable)?;
-        insert_key(&mut connection, owner.id, key_hash, key_prefix).await
+        let mut transaction = scoped(&self.0, tenant).await?;
+        let owner = find(&mut transaction, tenant, agent).await?;
+        let id = insert_key(&mut transaction, owner.id, key_hash, key_prefix).await?;
+        transaction.commit().await.map_err(unavailable)?;
+        Ok(id)
     }
 
     async fn keys(&self, tenant: TenantId, agent: &AgentId) -> Result<Vec<StoredKey>, StoreError> {
-        let owner = self.agent(tenant, agent).await?;
+        let mut transaction = scoped(&self.0, tenant).await?;
+        let owner = find(&mut transaction, tenant, agent).await?;
         let rows = sqlx::query(concat!(
             "SELECT ",
             key_columns!(),
             " FROM agent_api_keys k WHERE k.agent_registry_id = $1 ORDER BY k.created_at, k.id",
         ))
         .bind(owner.id)
-        .fetch_all(&self.0)
+        .fetch_all(&mut *transaction)
         .await
         .map_err(unavailable)?;
+        transaction.commit().await.map_err(unavailable)?;
         rows.iter().map(key).collect::<Result<_, _>>().map_err(unavailable)
     }
 
@@ -283,12 +271,11 @@ impl TenantStore for PostgresTenants {
         if let Some(row) = agent {
             return agent_owner(&row).map(Some).map_err(unavailable);
         }
-        let tenant =
-            sqlx::query("SELECT id, name, key_hash, tenant_id, scopes, is_active FROM api_keys WHERE key_hash = $1")
-                .bind(key_hash)
-                .fetch_optional(&self.0)
-                .await
-                .map_err(unavailable)?;
+        let tenant = sqlx::query("SELECT id, key_hash, tenant_id, scopes, is_active FROM api_keys WHERE key_hash = $1")
+            .bind(key_hash)
+            .fetch_optional(&self.0)
+            .await
+            .map_err(unavailable)?;
         tenant.as_ref().map(tenant_owner).transpose().map_err(unavailable)
     }
 
@@ -321,6 +308,39 @@ impl TenantStore for PostgresTenants {
             _ => Err(StoreError::Invalid(format!("more than one tenant has an agent `{agent}`"))),
         }
     }
+}
+
+impl PostgresTenants {
+    /// One agent's row as its tenant may change it.
+    async fn change(
+        &self,
+        tenant: TenantId,
+        agent: &AgentId,
+        change: Query<'_, Postgres, PgArguments>,
+    ) -> Result<(), StoreError> {
+        let mut transaction = scoped(&self.0, tenant).await?;
+        let done = change.execute(&mut *transaction).await.map_err(unavailable)?;
+        transaction.commit().await.map_err(unavailable)?;
+        match done.rows_affected() {
+            0 => Err(StoreError::NotFound(format!("agent `{agent}`"))),
+            _ => Ok(()),
+        }
+    }
+}
+
+async fn find(connection: &mut PgConnection, tenant: TenantId, agent: &AgentId) -> Result<AgentRecord, StoreError> {
+    let row = sqlx::query(concat!(
+        "SELECT ",
+        agent_columns!(),
+        " FROM agent_registry a WHERE a.organization_id = $1 AND a.agent_id = $2"
+    ))
+    .bind(tenant.0)
+    .bind(agent.as_str())
+    .fetch_optional(connection)
+    .await
+    .map_err(unavailable)?
+    .ok_or_else(|| StoreError::NotFound(format!("agent `{agent}`")))?;
+    agent_row(&row).and_then(AgentRow::record).map_err(unavailable)
 }
 
 async fn insert_key(

@@ -6,9 +6,10 @@ use async_trait::async_trait;
 use gateway_core::ports::{RegisteredTool, StoreError, ToolDefinition, ToolRegistry};
 use gateway_core::{RiskLevel, TenantId};
 use sqlx::Row;
-use sqlx::postgres::{PgPool, PgRow};
+use sqlx::postgres::{PgConnection, PgPool, PgRow};
 use sqlx::types::Json;
 
+use super::scoped::scoped;
 use crate::batch::SEEN;
 use crate::failure::unavailable;
 use crate::seen::{SeenSink, SeenTool, SeenTools};
@@ -31,14 +32,16 @@ impl ToolRegistry for PostgresTools {
     }
 
     async fn registered(&self, tenant: TenantId) -> Result<Vec<RegisteredTool>, StoreError> {
+        let mut transaction = scoped(&self.pool, tenant).await?;
         let rows = sqlx::query(
             "SELECT id, name, version, is_recommended, schema, metadata, risk_level, is_active
              FROM tool_registry WHERE tenant_id = $1 ORDER BY name, version",
         )
         .bind(tenant.0)
-        .fetch_all(&self.pool)
+        .fetch_all(&mut *transaction)
         .await
         .map_err(unavailable)?;
+        transaction.commit().await.map_err(unavailable)?;
         rows.iter().map(|row| tool(row, tenant)).collect::<Result<_, _>>().map_err(unavailable)
     }
 }
@@ -62,23 +65,33 @@ struct Sink(PgPool);
 #[async_trait]
 impl SeenSink for Sink {
     async fn write(&self, tools: &[SeenTool]) -> Result<(), StoreError> {
-        let mut transaction = self.0.begin().await.map_err(unavailable)?;
-        for tool in tools {
-            sqlx::query(
-                "INSERT INTO tool_registry (tenant_id, name, version, schema, metadata, risk_level)
-                 VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tenant_id, name, version) DO UPDATE
-                 SET schema = excluded.schema, metadata = excluded.metadata, risk_level = excluded.risk_level",
-            )
-            .bind(tool.tenant.0)
-            .bind(&tool.name)
-            .bind(SEEN)
-            .bind(Json(&tool.schema))
-            .bind(Json(&tool.metadata))
-            .bind(tool.risk_level)
-            .execute(&mut *transaction)
-            .await
-            .map_err(unavailable)?;
+        // A batch may hold several tenants' tools: each is written as its own. What was written twice is the same.
+        for own in tools.chunk_by(|one, next| one.tenant == next.tenant) {
+            let Some(tenant) = own.first().map(|tool| tool.tenant) else { continue };
+            let mut transaction = scoped(&self.0, tenant).await?;
+            for tool in own {
+                insert(&mut transaction, tool).await?;
+            }
+            transaction.commit().await.map_err(unavailable)?;
         }
-        transaction.commit().await.map_err(unavailable)
+        Ok(())
     }
+}
+
+async fn insert(connection: &mut PgConnection, tool: &SeenTool) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO tool_registry (tenant_id, name, version, schema, metadata, risk_level)
+         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tenant_id, name, version) DO UPDATE
+         SET schema = excluded.schema, metadata = excluded.metadata, risk_level = excluded.risk_level",
+    )
+    .bind(tool.tenant.0)
+    .bind(&tool.name)
+    .bind(SEEN)
+    .bind(Json(&tool.schema))
+    .bind(Json(&tool.metadata))
+    .bind(tool.risk_level)
+    .execute(connection)
+    .await
+    .map_err(unavailable)?;
+    Ok(())
 }

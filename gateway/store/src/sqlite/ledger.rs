@@ -23,6 +23,13 @@ impl SqliteLedger {
     }
 }
 
+macro_rules! trace_columns {
+    () => {
+        "SELECT seq, trace_id, agent_id, event_type, decision_type, risk_level, reversibility, classification_code, \
+         description, reasoning, \"authorization\", context, previous_hash, event_hash, created_at FROM agent_traces"
+    };
+}
+
 #[async_trait]
 impl Ledger for SqliteLedger {
     async fn append_batch(&self, records: &[Record]) -> Result<Vec<Receipt>, LedgerError> {
@@ -64,15 +71,27 @@ impl Ledger for SqliteLedger {
         after: i64,
         limit: i64,
     ) -> Result<Vec<Trace>, LedgerError> {
-        let rows = sqlx::query(
-            "SELECT seq, trace_id, agent_id, event_type, decision_type, risk_level, reversibility, classification_code,
-                    description, reasoning, \"authorization\", context, previous_hash, event_hash, created_at
-             FROM agent_traces WHERE COALESCE(organization_id, '') = ?1 AND agent_id = ?2 AND seq > ?3
-             ORDER BY seq LIMIT ?4",
-        )
+        let rows = sqlx::query(concat!(
+            trace_columns!(),
+            " WHERE COALESCE(organization_id, '') = ?1 AND agent_id = ?2 AND seq > ?3 ORDER BY seq LIMIT ?4"
+        ))
         .bind(organization_key(tenant))
         .bind(agent.as_str())
         .bind(after)
+        .bind(limit)
+        .fetch_all(&self.pools.readers)
+        .await
+        .map_err(unreadable)?;
+        rows.iter().map(trace).collect::<Result<_, _>>().map_err(unreadable)
+    }
+
+    async fn newest(&self, tenant: TenantId, limit: i64) -> Result<Vec<Trace>, LedgerError> {
+        // A chain's own order decides between traces of one millisecond.
+        let rows = sqlx::query(concat!(
+            trace_columns!(),
+            " WHERE organization_id = ?1 ORDER BY created_at DESC, seq DESC, trace_id DESC LIMIT ?2"
+        ))
+        .bind(organization_key(Some(tenant)))
         .bind(limit)
         .fetch_all(&self.pools.readers)
         .await

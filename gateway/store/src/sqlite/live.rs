@@ -99,7 +99,7 @@ fn own_id(row: &SqliteRow) -> Uuid {
     uuid(row, "id").unwrap_or(Uuid::nil())
 }
 
-fn agent_policy(row: &SqliteRow) -> Result<AgentPolicyRow, BoxError> {
+pub(super) fn agent_policy(row: &SqliteRow) -> Result<AgentPolicyRow, BoxError> {
     let columns = PolicyColumns {
         id: own_id(row),
         tenant: optional_uuid(row, "organization_id")?,
@@ -116,7 +116,7 @@ fn agent_policy(row: &SqliteRow) -> Result<AgentPolicyRow, BoxError> {
     columns.row()
 }
 
-fn access_row(row: &SqliteRow) -> Result<AccessRow, BoxError> {
+pub(super) fn access_row(row: &SqliteRow) -> Result<AccessRow, BoxError> {
     access(
         own_id(row),
         optional_uuid(row, "tenant_id")?,
@@ -127,7 +127,7 @@ fn access_row(row: &SqliteRow) -> Result<AccessRow, BoxError> {
     )
 }
 
-fn manifest(row: &SqliteRow) -> Result<ManifestRow, BoxError> {
+pub(super) fn manifest(row: &SqliteRow) -> Result<ManifestRow, BoxError> {
     let columns = ManifestColumns {
         tenant: uuid(row, "tenant_id")?,
         tool: row.try_get("tool")?,

@@ -3,13 +3,14 @@
 use async_trait::async_trait;
 use gateway_core::ports::{AgentRecord, AgentStatus, KeyOwner, NewAgent, StoreError, StoredKey, Tenant, TenantStore};
 use gateway_core::{AgentId, Autonomy, TenantId};
-use sqlx::sqlite::SqliteConnection;
+use sqlx::query::Query;
+use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection};
 use uuid::Uuid;
 
 use super::SqlitePools;
 use super::rows::{agent_owner, agent_row, key, tenant, tenant_owner};
 use crate::failure::{not_added, unavailable};
-use crate::records::{AgentRow, first_metadata, met, not_reserved, roles_metadata, status_text, type_texts};
+use crate::records::{AgentRow, metadata_of, not_reserved, status_text, type_texts};
 
 pub(crate) struct SqliteTenants(pub SqlitePools);
 
@@ -22,7 +23,7 @@ macro_rules! now {
 macro_rules! agent_columns {
     () => {
         "a.id, a.organization_id, a.agent_id, a.name, a.description, a.autonomy_level, a.allowed_types, a.max_risk, \
-         a.owner_name, a.owner_email, a.metadata, a.status, a.created_at"
+         a.owner_name, a.owner_email, a.status, a.metadata, a.created_at, a.updated_at"
     };
 }
 
@@ -86,14 +87,14 @@ impl TenantStore for SqliteTenants {
         key_hash: &str,
         key_prefix: &str,
     ) -> Result<AgentRecord, StoreError> {
-        not_reserved(agent)?;
+        not_reserved(&agent.agent_id)?;
         let added = |error| not_added(error, || format!("agent `{}`", agent.agent_id));
         let mut transaction = self.0.writer.begin_with("BEGIN IMMEDIATE").await.map_err(unavailable)?;
         let row = sqlx::query(concat!(
             "INSERT INTO agent_registry AS a (id, organization_id, agent_id, name, description, autonomy_level, allowed_types, \
              max_risk, owner_name, owner_email, metadata) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) RETURNING ",
             "id, organization_id, agent_id, name, description, autonomy_level, allowed_types, max_risk, \
-             owner_name, owner_email, metadata, status, created_at"
+             owner_name, owner_email, status, metadata, created_at, updated_at"
         ))
         .bind(Uuid::now_v7().to_string())
         .bind(tenant.0.to_string())
@@ -105,7 +106,7 @@ impl TenantStore for SqliteTenants {
         .bind(agent.max_risk.as_str())
         .bind(&agent.owner_name)
         .bind(&agent.owner_email)
-        .bind(first_metadata(agent).to_string())
+        .bind(metadata_of(agent).to_string())
         .fetch_one(&mut *transaction)
         .await
         .map_err(added)?;
@@ -143,54 +144,37 @@ impl TenantStore for SqliteTenants {
         agent_row(&row).and_then(AgentRow::record).map_err(unavailable)
     }
 
+    async fn set_agent_status(&self, tenant: TenantId, agent: &AgentId, status: AgentStatus) -> Result<(), StoreError> {
+        let change = sqlx::query(concat!(
+            "UPDATE agent_registry SET status = ?3, updated_at = ",
+            now!(),
+            " WHERE organization_id = ?1 AND agent_id = ?2"
+        ));
+        self.change(tenant, agent, change, status_text(status).into()).await
+    }
+
     async fn set_agent_autonomy(
         &self,
         tenant: TenantId,
         agent: &AgentId,
         autonomy: Autonomy,
     ) -> Result<(), StoreError> {
-        let done = sqlx::query(concat!(
+        let change = sqlx::query(concat!(
             "UPDATE agent_registry SET autonomy_level = ?3, updated_at = ",
             now!(),
             " WHERE organization_id = ?1 AND agent_id = ?2"
-        ))
-        .bind(tenant.0.to_string())
-        .bind(agent.as_str())
-        .bind(autonomy.as_str())
-        .execute(&self.0.writer)
-        .await
-        .map_err(unavailable)?;
-        met(done.rows_affected(), agent)
+        ));
+        self.change(tenant, agent, change, autonomy.as_str().into()).await
     }
 
     async fn set_agent_roles(&self, tenant: TenantId, agent: &AgentId, roles: &[String]) -> Result<(), StoreError> {
-        let done = sqlx::query(concat!(
-            "UPDATE agent_registry SET metadata = json_patch(COALESCE(metadata, '{}'), ?3), updated_at = ",
+        let change = sqlx::query(concat!(
+            "UPDATE agent_registry SET metadata = json_set(CASE WHEN json_type(metadata) = 'object' THEN metadata \
+             ELSE '{}' END, '$.roles', json(?3)), updated_at = ",
             now!(),
             " WHERE organization_id = ?1 AND agent_id = ?2"
-        ))
-        .bind(tenant.0.to_string())
-        .bind(agent.as_str())
-        .bind(roles_metadata(roles).to_string())
-        .execute(&self.0.writer)
-        .await
-        .map_err(unavailable)?;
-        met(done.rows_affected(), agent)
-    }
-
-    async fn set_agent_status(&self, tenant: TenantId, agent: &AgentId, status: AgentStatus) -> Result<(), StoreError> {
-        let done = sqlx::query(concat!(
-            "UPDATE agent_registry SET status = ?3, updated_at = ",
-            now!(),
-            " WHERE organization_id = ?1 AND agent_id = ?2"
-        ))
-        .bind(tenant.0.to_string())
-        .bind(agent.as_str())
-        .bind(status_text(status))
-        .execute(&self.0.writer)
-        .await
-        .map_err(unavailable)?;
-        met(done.rows_affected(), agent)
+        ));
+        self.change(tenant, agent, change, serde_json::to_string(roles).map_err(unavailable)?).await
     }
 
     async fn add_key(
@@ -267,12 +251,11 @@ impl TenantStore for SqliteTenants {
         if let Some(row) = agent {
             return agent_owner(&row).map(Some).map_err(unavailable);
         }
-        let tenant =
-            sqlx::query("SELECT id, name, key_hash, tenant_id, scopes, is_active FROM api_keys WHERE key_hash = ?1")
-                .bind(key_hash)
-                .fetch_optional(&self.0.readers)
-                .await
-                .map_err(unavailable)?;
+        let tenant = sqlx::query("SELECT id, key_hash, tenant_id, scopes, is_active FROM api_keys WHERE key_hash = ?1")
+            .bind(key_hash)
+            .fetch_optional(&self.0.readers)
+            .await
+            .map_err(unavailable)?;
         tenant.as_ref().map(tenant_owner).transpose().map_err(unavailable)
     }
 
@@ -304,6 +287,23 @@ impl TenantStore for SqliteTenants {
             [] => Err(StoreError::NotFound(format!("agent `{agent}`"))),
             [row] => agent_row(row).and_then(AgentRow::record).map_err(unavailable),
             _ => Err(StoreError::Invalid(format!("more than one tenant has an agent `{agent}`"))),
+        }
+    }
+}
+
+impl SqliteTenants {
+    /// One agent's row; the change takes the tenant, the agent and what is new.
+    async fn change(
+        &self,
+        tenant: TenantId,
+        agent: &AgentId,
+        change: Query<'_, Sqlite, SqliteArguments>,
+        to: String,
+    ) -> Result<(), StoreError> {
+        let bound = change.bind(tenant.0.to_string()).bind(agent.as_str().to_owned()).bind(to);
+        match bound.execute(&self.0.writer).await.map_err(unavailable)?.rows_affected() {
+            0 => Err(StoreError::NotFound(format!("agent `{agent}`"))),
+            _ => Ok(()),
         }
     }
 }

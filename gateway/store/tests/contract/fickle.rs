@@ -91,6 +91,10 @@ impl Ledger for Fickle {
         Ok(Vec::new())
     }
 
+    async fn newest(&self, _: TenantId, _: i64) -> Result<Vec<Trace>, LedgerError> {
+        Ok(Vec::new())
+    }
+
     async fn chains(&self) -> Result<Vec<(Option<TenantId>, AgentId)>, LedgerError> {
         Ok(Vec::new())
     }

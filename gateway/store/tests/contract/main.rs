@@ -7,10 +7,12 @@
 
 mod directory;
 mod fickle;
+mod isolation;
 mod ledger;
 mod live;
 mod once;
 mod people;
+mod policies;
 mod schema;
 mod spool;
 mod stage;
@@ -39,16 +41,37 @@ macro_rules! contract {
     };
 }
 
+/// What only Postgres can do.
+macro_rules! row_security {
+    ($($test:ident,)*) => {
+        mod row_security {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $test() {
+                    crate::isolation::$test(&crate::stage::Stage::postgres().await).await;
+                }
+            )*
+        }
+    };
+}
+
+row_security! {
+    a_tenants_role_sees_its_rows_alone, a_member_login_is_bound_too, without_the_role_the_queries_hold,
+    many_databases_may_be_made_at_once,
+}
+
 contract! {
     schema:
         every_table_has_its_columns, defaults_are_the_seeds, what_the_checks_forbid_is_refused,
         unique_keys_hold, an_agents_keys_go_with_it, tenants_are_organizations,;
     tenants:
         tenants_are_found_by_name_and_id, an_agent_and_its_key_are_one, refused_agents_leave_nothing,
-        names_are_a_tenants_own, keys_are_listed_and_revoked, tools_are_remembered_once, secrets_are_shared,
+        an_agents_autonomy_and_roles_can_be_changed, names_are_a_tenants_own, keys_are_listed_and_revoked, tools_are_remembered_once, secrets_are_shared,
         two_nodes_may_start_together,;
     directory:
         keys_open_until_they_are_revoked, tenant_keys_carry_scopes, nobody_may_be_somebody, many_callers_at_once_are_served,;
+    isolation:
+        another_tenants_rows_are_not_there, the_newest_traces_come_first,;
     ledger:
         what_is_read_is_what_was_hashed, the_known_vector_is_stored_as_known, chains_are_apart,
         a_replay_doubles_nothing, fifty_at_once_make_one_chain, two_nodes_never_fork_a_chain,
@@ -59,6 +82,8 @@ contract! {
         the_same_thing_is_stopped_once,;
     once:
         a_token_is_spent_once_of_fifty_tries, what_has_expired_is_forgotten,;
+    policies:
+        agent_policies_are_a_tenants_own, access_policies_start_in_shadow, a_tenants_manifests_are_its_own,;
     tampering:
         changing_a_nested_value_shows, changing_any_column_shows, deleting_the_third_of_five_shows_at_the_fourth,
         reordering_shows, a_cut_tail_and_a_false_head_show, an_empty_chain_is_whole_and_limits_are_kept,;

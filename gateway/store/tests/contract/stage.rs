@@ -78,6 +78,18 @@ impl Stage {
         }
     }
 
+    /// Statements on one connection of its own, Postgres only: what the last of them gave as text, or how it was refused.
+    pub async fn alone(&self, url: &str, statements: &[String]) -> Result<Vec<Option<String>>, sqlx::Error> {
+        let (last, first) = statements.split_last().expect("a statement");
+        let pool = PgPoolOptions::new().max_connections(1).connect(url).await?;
+        for statement in first {
+            sqlx::raw_sql(AssertSqlSafe(statement.clone())).execute(&pool).await?;
+        }
+        let rows = sqlx::query(AssertSqlSafe(last.clone())).fetch_all(&pool).await;
+        pool.close().await;
+        Ok(rows?.iter().map(|row| row.try_get(0).ok()).collect())
+    }
+
     pub async fn text(&self, sql: impl Into<String>) -> Option<String> {
         self.texts(sql).await.into_iter().next().flatten()
     }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use gateway_core::RiskLevel;
 use gateway_core::ports::{AgentStatus, StoreError, ToolDefinition};
+use gateway_core::{Autonomy, RiskLevel};
 use gateway_store::Store;
 use serde_json::json;
 
@@ -66,6 +66,40 @@ pub async fn names_are_a_tenants_own(stage: &Stage) {
     assert_eq!(tenants.agent(theirs.tenant, &id("a-1")).await.unwrap().status, AgentStatus::Active);
     let nobody = tenants.set_agent_status(ours.tenant, &id("a-2"), AgentStatus::Revoked).await;
     assert!(matches!(nobody, Err(StoreError::NotFound(_))));
+}
+
+/// Roles stand beside whatever else somebody keeps in an agent's metadata.
+pub async fn an_agents_autonomy_and_roles_can_be_changed(stage: &Stage) {
+    let (record, key) = agent(stage, "acme", "a-1", 1).await;
+    let (other, _) = agent(stage, "zeta", "a-1", 2).await;
+    let tenants = stage.store.tenants();
+    stage.execute(r#"UPDATE agent_registry SET metadata = '{"team": "x", "roles": 7}'"#).await.unwrap();
+    assert!(tenants.agent(record.tenant, &id("a-1")).await.unwrap().agent.roles.is_empty(), "a number is no role");
+    let roles = ["senior_admin".to_owned(), "viewer".to_owned()];
+    tenants.set_agent_roles(record.tenant, &id("a-1"), &roles).await.unwrap();
+    tenants.set_agent_autonomy(record.tenant, &id("a-1"), Autonomy::A4).await.unwrap();
+    let changed = tenants.agent(record.tenant, &id("a-1")).await.unwrap();
+    assert_eq!((changed.agent.roles.as_slice(), changed.agent.autonomy), (roles.as_slice(), Autonomy::A4));
+    assert_eq!(changed.metadata, json!({ "team": "x", "roles": roles }));
+    let owner = tenants.key_owner(&key.hash()).await.unwrap().unwrap().principal;
+    assert_eq!((owner.roles.as_slice(), owner.autonomy), (roles.as_slice(), Autonomy::A4));
+    assert_eq!(owner.owner.as_deref(), Some("finance@example.com"));
+    let untouched = tenants.agent(other.tenant, &id("a-1")).await.unwrap();
+    assert_eq!((untouched.agent.roles.len(), untouched.agent.autonomy), (0, Autonomy::A3));
+    stage.execute("UPDATE agent_registry SET metadata = '[1]'").await.unwrap();
+    tenants.set_agent_roles(record.tenant, &id("a-1"), &[]).await.unwrap();
+    assert_eq!(tenants.agent(record.tenant, &id("a-1")).await.unwrap().metadata, json!({ "roles": [] }));
+    for nobody in [
+        tenants.set_agent_roles(record.tenant, &id("a-2"), &roles).await,
+        tenants.set_agent_autonomy(record.tenant, &id("a-2"), Autonomy::A5).await,
+    ] {
+        assert!(matches!(nobody, Err(StoreError::NotFound(_))));
+    }
+    let named = gateway_core::ports::NewAgent { roles: vec!["viewer".into()], ..new_agent("a-3") };
+    let added = tenants.add_agent(record.tenant, &named, &crate::people::key(3).hash(), "adp_sk_3").await.unwrap();
+    assert_eq!(added.agent, named);
+    let reserved = tenants.add_agent(record.tenant, &new_agent("portreeve"), "h", "p").await.unwrap_err();
+    assert!(reserved.to_string().contains("the gateway's own name"), "{reserved}");
 }
 
 pub async fn keys_are_listed_and_revoked(stage: &Stage) {

@@ -96,8 +96,17 @@ impl Registry {
 }
 
 fn record(tenant: TenantId, agent: &NewAgent) -> AgentRecord {
-    let created_at = "2026-02-23T00:00:00.000Z".into();
-    AgentRecord { id: Uuid::nil(), tenant, agent: agent.clone(), status: AgentStatus::Active, created_at }
+    let at = String::from("2026-02-23T00:00:00.000Z");
+    let (agent, metadata) = (agent.clone(), json!({}));
+    AgentRecord {
+        id: Uuid::nil(),
+        tenant,
+        agent,
+        status: AgentStatus::Active,
+        metadata,
+        created_at: at.clone(),
+        updated_at: at,
+    }
 }
 
 fn unused<T>() -> Result<T, StoreError> {
@@ -144,6 +153,14 @@ impl TenantStore for Registry {
     }
 
     async fn add_tenant_key(&self, _: TenantId, _: &str, _: &str, _: &[String]) -> Result<Uuid, StoreError> {
+        unused()
+    }
+
+    async fn set_agent_autonomy(&self, _: TenantId, _: &AgentId, _: Autonomy) -> Result<(), StoreError> {
+        unused()
+    }
+
+    async fn set_agent_roles(&self, _: TenantId, _: &AgentId, _: &[String]) -> Result<(), StoreError> {
         unused()
     }
 
@@ -316,6 +333,15 @@ impl Ledger for Chains {
         let traces = chains.get(&(tenant, agent.clone())).map(|(_, traces)| traces.as_slice()).unwrap_or_default();
         let limit = usize::try_from(limit).unwrap();
         Ok(traces.iter().filter(|trace| trace.seq > after).take(limit).cloned().collect())
+    }
+
+    async fn newest(&self, tenant: TenantId, limit: i64) -> Result<Vec<Trace>, LedgerError> {
+        let chains = self.chains.lock().unwrap();
+        let own = chains.iter().filter(|((owner, _), _)| *owner == Some(tenant));
+        let mut traces: Vec<Trace> = own.flat_map(|(_, (_, traces))| traces.clone()).collect();
+        traces.sort_by(|one, other| (&other.event.timestamp, other.seq).cmp(&(&one.event.timestamp, one.seq)));
+        traces.truncate(usize::try_from(limit).unwrap());
+        Ok(traces)
     }
 
     async fn chains(&self) -> Result<Vec<(Option<TenantId>, AgentId)>, LedgerError> {
