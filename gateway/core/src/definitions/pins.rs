@@ -196,15 +196,21 @@ impl Definitions {
         !late && seen.tools.contains_key(tool.tool())
     }
 
-    pub fn has_seen(&self, tool: &ToolName) -> bool {
-        let namespace = tool.namespace().parse::<Namespace>();
-        namespace
-            .is_ok_and(|space| self.seen.load().get(&space).is_some_and(|seen| seen.tools.contains_key(tool.tool())))
+    /// Whether any list of this upstream could be read, ever.
+    pub fn has_seen(&self, namespace: &Namespace) -> bool {
+        self.seen.load().contains_key(namespace)
+    }
+
+    pub fn lists(&self, tool: &ToolName) -> bool {
+        let seen = self.seen.load();
+        tool.namespace().parse().is_ok_and(|space: Namespace| seen.get(&space).is_some_and(|seen| seen.tools.contains_key(tool.tool())))
     }
 
     /// The upstream announced another list.
     pub fn stale(&self, namespace: &Namespace) {
-        self.see(namespace, |seen| seen.at = None);
+        if self.has_seen(namespace) {
+            self.see(namespace, |seen| seen.at = None);
+        }
     }
 
     /// Nothing about it could be found out just now; what was seen before stays good for a while.
@@ -462,7 +468,7 @@ mod tests {
         assert!(!stage.definitions.fresh(&"notes/other".parse().unwrap(), now));
         assert!(!stage.definitions.fresh(&name, now + SignedDuration::from_mins(11)));
         stage.definitions.stale(&"notes".parse().unwrap());
-        assert!(!stage.definitions.fresh(&name, now) && stage.definitions.has_seen(&name));
+        assert!(!stage.definitions.fresh(&name, now) && stage.definitions.lists(&name));
         assert!(Definitions::default().fresh(&name, now), "nobody watches");
     }
 }

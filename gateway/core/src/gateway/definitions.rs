@@ -23,7 +23,7 @@ impl Gateway {
                 return;
             }
             let found = upstream.definition(exchange, name.tool()).await.is_some();
-            if !definitions.has_seen(&name) {
+            if !definitions.has_seen(&namespace) {
                 if let Subject::Tool(tool) = &mut exchange.subject
                     && tool.standing == Standing::Unpinned
                 {
@@ -31,7 +31,8 @@ impl Gateway {
                 }
                 return;
             }
-            if !found {
+            // A tool that is not in the list was described to nobody: there is nothing that it could have changed from.
+            if !found && definitions.lists(&name) {
                 tracing::warn!(tool.name = %name, "what {name} looks like could not be read again; what was seen last counts");
             }
             definitions.checked(&namespace, exchange.at);
