@@ -57,10 +57,10 @@ fn is_disguise(letter: char) -> bool {
 
 /// Alphabets that Latin letters are imitated with: none of their letters belongs into a Latin word.
 fn is_neighbour(letter: char) -> bool {
-    matches!(
-        letter.script(),
-        Script::Cyrillic | Script::Greek | Script::Armenian | Script::Cherokee | Script::Coptic | Script::Lisu
-    )
+    // Signs of pronunciation are Latin, and some of them look like nothing else.
+    let phonetic = matches!(u32::from(letter), 0x250..=0x2AF);
+    let scripts = [Script::Cyrillic, Script::Greek, Script::Armenian, Script::Cherokee, Script::Coptic, Script::Lisu];
+    phonetic || scripts.contains(&letter.script())
 }
 
 /// Letters of mathematics, full width, in circles or squares, raised or lowered.
