@@ -50,7 +50,8 @@ pub fn look_at_letters(place: &Place<'_>, findings: &mut Findings<'_>) {
         return;
     }
     let disguised = |letter: char| {
-        imitated(letter).is_some() || matches!(u32::from(letter), 0x250..=0x2AF)
+        imitated(letter).is_some()
+            || matches!(u32::from(letter), 0x250..=0x2AF)
             || matches!(letter, '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{FF3F}' | '\u{FF0D}' | '\u{2024}' | '\u{02D7}' | '\u{FE4D}'..='\u{FE4F}')
     };
     let what = if name.chars().any(disguised) {

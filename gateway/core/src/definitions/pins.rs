@@ -203,7 +203,9 @@ impl Definitions {
 
     pub fn lists(&self, tool: &ToolName) -> bool {
         let seen = self.seen.load();
-        tool.namespace().parse().is_ok_and(|space: Namespace| seen.get(&space).is_some_and(|seen| seen.tools.contains_key(tool.tool())))
+        tool.namespace()
+            .parse()
+            .is_ok_and(|space: Namespace| seen.get(&space).is_some_and(|seen| seen.tools.contains_key(tool.tool())))
     }
 
     /// The upstream announced another list.
