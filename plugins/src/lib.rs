@@ -6,6 +6,7 @@ pub mod matrix;
 pub mod methods;
 pub mod pins;
 pub mod rules;
+pub mod scan;
 pub mod scopes;
 pub mod standing;
 

@@ -30,7 +30,7 @@ pub struct Stub {
 }
 
 struct Inner {
-    tools: Vec<Value>,
+    tools: Mutex<Vec<Value>>,
     calls: AtomicUsize,
     seen: Mutex<Vec<(HeaderMap, Value)>>,
     delay: Mutex<Duration>,
@@ -63,7 +63,7 @@ impl Stub {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("its address").port();
         let inner = Arc::new(Inner {
-            tools,
+            tools: Mutex::new(tools),
             calls: AtomicUsize::new(0),
             seen: Mutex::new(Vec::new()),
             delay: Mutex::new(Duration::ZERO),
@@ -89,6 +89,11 @@ impl Stub {
 
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}/mcp", self.port)
+    }
+
+    /// From now on the list is this one.
+    pub fn define(&self, tools: Vec<Value>) {
+        *self.inner.tools.lock().expect("the stub's tools") = tools;
     }
 
     /// How many tool calls arrived.
@@ -137,7 +142,7 @@ impl Stub {
     }
 
     fn list(&self, cursor: &Value) -> Option<Value> {
-        let tools = &self.inner.tools;
+        let tools = self.inner.tools.lock().expect("the stub's tools").clone();
         let size = *self.inner.page.lock().expect("the stub's page");
         let start = match cursor {
             Value::Null => 0,

@@ -1,22 +1,172 @@
 //! What a call counts as, given what is asked of the tool: at least what the manifest says, and never less.
 
+mod sql;
+
+use serde_json::Value;
+
+use crate::classification::Classification;
 use crate::exchange::{Exchange, Raised, Subject};
-use crate::policies::Policies;
+use crate::manifest::RiskLevel;
+use crate::policies::{ClassifiedTool, Policies, SqlArgument};
+use crate::rules::{Applies, CallContext};
+
+pub use sql::{SqlKind, kind};
+
+/// What an argument raises a call to.
+struct Up {
+    to: RiskLevel,
+    classification: Option<Classification>,
+    why: Raised,
+}
 
 /// Between mutators and judges, so that what is classified is what is sent.
 pub fn raise(_policies: &Policies, exchange: &mut Exchange) {
+    let Subject::Tool(tool) = &exchange.subject else { return };
+    let Some(classified) = tool.classified.clone().filter(|_| !tool.governs()) else { return };
+    let handling = &classified.handling;
+    let ups = if handling.raises.is_empty() && handling.sql.is_none() {
+        Vec::new()
+    } else {
+        by_arguments(&classified, exchange)
+    };
     let declared = exchange.declared;
     let Subject::Tool(tool) = &mut exchange.subject else { return };
-    if tool.classified.is_none() || tool.governs() {
-        return;
+    let effective = &mut tool.effective;
+    for Up { to, classification, why } in ups {
+        effective.risk_level = effective.risk_level.max(to);
+        let least = effective.classification.raised_to(to.classification());
+        effective.classification = classification.map_or(least, |wanted| least.raised_to(wanted));
+        effective.why.push(why);
     }
     if let Some(declared) = declared {
-        let raised = tool.effective.classification.raised_to(declared);
-        if raised != tool.effective.classification {
-            tool.effective.classification = raised;
+        let raised = effective.classification.raised_to(declared);
+        if raised != effective.classification {
+            effective.classification = raised;
             let message = format!("the agent itself calls this {}", declared.code());
-            let to = tool.effective.risk_level;
-            tool.effective.why.push(Raised { rule: "declared".into(), to, message });
+            let to = effective.risk_level;
+            effective.why.push(Raised { rule: "declared".into(), to, message });
         }
+    }
+}
+
+fn by_arguments(classified: &ClassifiedTool, exchange: &Exchange) -> Vec<Up> {
+    let level = classified.manifest.risk_level;
+    let mut ups: Vec<_> = classified.handling.sql.iter().filter_map(|sql| by_sql(sql, level, exchange)).collect();
+    for raise in &classified.handling.raises {
+        let holds = match raise.when.applies(&CallContext(exchange)) {
+            Applies::Yes => true,
+            Applies::No => false,
+            // What is not there does not hold; what is there and cannot be compared may be anything.
+            Applies::Unknown(keys) => keys.iter().any(|key| is_given(exchange, key)),
+        };
+        if holds {
+            let message = format!("{} is {} where {}", classified.manifest.id, raise.to, raise.when.written());
+            let why = Raised { rule: "arguments".into(), to: raise.to, message };
+            ups.push(Up { to: raise.to, classification: raise.classification, why });
+        }
+    }
+    ups
+}
+
+fn is_given(exchange: &Exchange, key: &str) -> bool {
+    let path = key.strip_prefix("arguments.").unwrap_or(key);
+    path.split('.').try_fold(exchange.arguments(), |at, step| at.map(|at| at.get(step))).flatten().is_some()
+}
+
+fn by_sql(sql: &SqlArgument, level: RiskLevel, exchange: &Exchange) -> Option<Up> {
+    let (kind, what) = match exchange.argument(&sql.argument).and_then(Value::as_str) {
+        Some(text) => {
+            let kind = kind(text, sql.dialect);
+            (kind, kind.told())
+        }
+        None => (SqlKind::Unknown, "there is no SQL where it should be"),
+    };
+    let to = kind.risk_level();
+    (to > level).then(|| {
+        let message = format!("`{}`: {what}", sql.argument);
+        Up { to, classification: None, why: Raised { rule: "sql".into(), to, message } }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::sync::Arc;
+
+    use gateway_protocol::Message;
+    use serde_json::json;
+
+    use super::*;
+    use crate::classification::{DecisionType, Reversibility, Risk};
+    use crate::exchange::{Ask, Route, ToolSubject};
+    use crate::identity::Principal;
+    use crate::manifest::{AgentMode, ToolManifest};
+    use crate::matrix::Matrix;
+    use crate::names::TraceId;
+    use crate::policies::{Dialect, Handling, Raise};
+    use crate::rules::Condition;
+
+    fn counted(handling: Handling, arguments: Value, declared: Option<Classification>) -> (RiskLevel, String, usize) {
+        let manifest = ToolManifest {
+            id: "db/query".parse().unwrap(),
+            domain: "db".into(),
+            risk_level: RiskLevel::ReadOnly,
+            side_effects: false,
+            allowed_modes: AgentMode::ALL.to_vec(),
+        };
+        let classified = Arc::new(ClassifiedTool::new(manifest, None).handled(handling));
+        let tool = ToolSubject::new("db/query".parse().unwrap(), Some(classified), false);
+        let params = json!({"name": "query", "arguments": arguments}).as_object().cloned();
+        let ask = Ask::Message(Message::request(1, "tools/call", params));
+        let principal = Arc::new(Principal::anonymous());
+        let mut exchange =
+            Exchange::new(TraceId::from_stored("trc_1"), principal, Route::All, ask, Subject::Tool(tool));
+        exchange.declared = declared;
+        raise(&Policies::new([], Matrix::standard()), &mut exchange);
+        let effective = &exchange.tool().unwrap().effective;
+        (effective.risk_level, effective.classification.code(), effective.why.len())
+    }
+
+    #[test]
+    fn sql_counts_as_what_it_does() {
+        let sql = SqlArgument { argument: "query".into(), dialect: Dialect::Postgres, allowed_tables: None };
+        for (arguments, level, code) in [
+            (json!({"query": "select 1"}), RiskLevel::ReadOnly, "D1-R1-total"),
+            (json!({"query": "update t set a = 1"}), RiskLevel::LowWrite, "D2-R2-partial"),
+            (json!({"query": "delete from t"}), RiskLevel::HighWrite, "D3-R3-irreversible"),
+            (json!({"query": 7}), RiskLevel::HighWrite, "D3-R3-irreversible"),
+            (json!({}), RiskLevel::HighWrite, "D3-R3-irreversible"),
+        ] {
+            let handling = Handling { sql: Some(sql.clone()), ..Handling::default() };
+            let (found, class, _) = counted(handling, arguments.clone(), None);
+            assert_eq!((found, class.as_str()), (level, code), "{arguments}");
+        }
+    }
+
+    #[test]
+    fn an_argument_raises_where_its_condition_holds_or_cannot_be_read() {
+        let handling = || {
+            let when = Condition::compile(&json!({"amount": {"gt": 10}}), "when").unwrap();
+            Handling {
+                raises: vec![Raise { when, to: RiskLevel::HighWrite, classification: None }],
+                ..Handling::default()
+            }
+        };
+        for (arguments, level) in [
+            (json!({"amount": 11}), RiskLevel::HighWrite),
+            (json!({"amount": 9}), RiskLevel::ReadOnly),
+            (json!({}), RiskLevel::ReadOnly),
+            (json!({"amount": "a lot"}), RiskLevel::HighWrite),
+        ] {
+            assert_eq!(counted(handling(), arguments.clone(), None).0, level, "{arguments}");
+        }
+    }
+
+    #[test]
+    fn an_agent_may_only_say_worse_of_its_own_call() {
+        let worse = Classification::new(DecisionType::D3, Risk::R1, Reversibility::Total);
+        assert_eq!(counted(Handling::default(), json!({}), Some(worse)).1, "D3-R1-total");
+        let same = Classification::new(DecisionType::D1, Risk::R1, Reversibility::Total);
+        assert_eq!(counted(Handling::default(), json!({}), Some(same)).2, 0, "nothing is raised");
     }
 }

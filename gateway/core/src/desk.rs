@@ -28,6 +28,8 @@ use crate::trace::{EventType, TraceDraft};
 pub use policies::{MOST_POLICIES, PolicyLine};
 pub use standing::{LONGEST_REASON, Target};
 
+pub use tools::{MOST_MANIFESTS, ManifestError};
+
 pub struct Desk {
     pub tenants: Arc<dyn TenantStore>,
     pub registry: Arc<dyn ToolRegistry>,

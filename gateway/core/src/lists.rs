@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::chain::Chain;
+use crate::definitions::Definitions;
 use crate::exchange::{Ask, Exchange, Route, Subject, ToolSubject};
 use crate::manifest::RiskLevel;
 use crate::names::ToolName;
@@ -55,6 +56,7 @@ pub fn govern_list(
     exchange: &Exchange,
     chain: &Chain,
     engine: &dyn ExecutionEngine,
+    definitions: &Definitions,
     filter: &ListFilter,
     reply: &mut Reply,
 ) -> Result<Vec<ToolDefinition>, Malformed> {
@@ -84,7 +86,7 @@ pub fn govern_list(
         tell(exchange.revision, tool, known);
         let observed = engine.watches(&name);
         let listed = (classified.is_some() || observed) && wanted;
-        let standing = exchange.live.pins.standing(&name);
+        let standing = definitions.standing(&exchange.live.pins, &name).0;
         listed && imagined.shown(chain, ToolSubject { standing, ..ToolSubject::new(name, classified, observed) })
     });
     // What is listed depends on who asks, so nobody may keep it for others.

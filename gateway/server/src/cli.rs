@@ -8,11 +8,13 @@ mod audit;
 mod check;
 mod doctor;
 mod failure;
+mod guard;
 mod key;
 mod kill;
 mod logging;
 mod manifest;
 mod output;
+mod pins;
 mod policy;
 mod stdio;
 mod suggest;
@@ -61,6 +63,9 @@ enum Verb {
     /// What tools may do: which were seen, and which are classified
     #[command(subcommand)]
     Manifest(manifest::ManifestVerb),
+    /// The guards alone, over lines of JSON on standard input
+    #[command(subcommand)]
+    Guard(guard::GuardVerb),
     /// Policies: what agents must keep to, and who may use what
     #[command(subcommand)]
     Policy(policy::PolicyVerb),
@@ -167,6 +172,7 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::Agent(verb) => wait_for(agent::run(verb)),
         Verb::Key(verb) => wait_for(key::run(verb)),
         Verb::Manifest(verb) => wait_for(manifest::run(verb)),
+        Verb::Guard(verb) => guard::run(&verb),
         Verb::Policy(verb) => wait_for(policy::run(verb)),
         Verb::Audit(verb) => wait_for(audit::run(verb)),
         Verb::Kill(args) => wait_for(kill::kill(args)),
@@ -245,6 +251,9 @@ mod tests {
             "audit verify --agent a --tenant t --json",
             "manifest list --tenant t --json",
             "manifest suggest notes --config f",
+            "guard tools",
+            "manifest diff notes/search --json",
+            "manifest accept notes/search --also --hash sha256:1 --yes",
             "policy list --tenant t --json",
             "policy add f.yaml --tenant t --json",
             "policy mode POL-1 enforce --tenant t --yes --json",

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use gateway_console::{Console, Stranger};
+use gateway_core::definitions::{Definitions, Scanner};
 use gateway_core::gateway::{Gateway, Ports, Settings};
 use gateway_core::home::Home;
 use gateway_core::identity::{Credential, Principal};
@@ -16,9 +17,11 @@ use gateway_core::matrix::Matrix;
 use gateway_core::ports::{ExecutionEngine, NoNotifier, Peers, Seal, Upstream, Usage};
 use gateway_core::refusal::Manner;
 use gateway_core::{Chain, Namespace};
+use gateway_plugins::scan::ScanProblem;
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
 use gateway_tools::adp;
 use gateway_upstream::{Engine, Member, ServerInfo};
+use jiff::SignedDuration;
 use rand::RngCore;
 use tokio::task::AbortHandle;
 use uuid::Uuid;
@@ -73,6 +76,7 @@ pub struct Extras {
 /// One running gateway and what it stands on.
 pub struct Node {
     pub gateway: Arc<Gateway>,
+    definitions: Arc<Definitions>,
     pub store: Store,
     pub engine: Mutex<Arc<Engine>>,
     /// The rows that take effect while running.
@@ -124,7 +128,10 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     let own_names = governance.tool_names().map(str::to_owned).collect();
     let mut fixed = vec![Member::built_in(adp::NAMESPACE.parse()?, Arc::new(governance), own_names, adp::SCHEMES)];
     fixed.extend(extras.upstreams.into_iter().map(|(namespace, upstream)| Member::new(namespace, upstream)));
-    let configured = Configured::default().changed_to(config)?;
+    let scanner = scanner(&policies)?;
+    let recheck = SignedDuration::try_from(config.pins_recheck).unwrap_or(SignedDuration::from_mins(10));
+    let definitions = Arc::new(Definitions::new(live.handle(), scanner, store.pins(), recheck));
+    let configured = Configured::default().changed_to(config, &definitions)?;
     let engine = Arc::new(engine(config, &fixed, &configured)?);
 
     let seal: Arc<dyn Seal> = Arc::new(AeadSeal::new(&seal_key));
@@ -144,12 +151,20 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         approvals: store.approvals(),
         notifier: Arc::new(NoNotifier),
         live: live.handle(),
-        definitions: Arc::default(),
+        definitions: Arc::clone(&definitions),
         home: home.clone(),
     };
     let gateway = Arc::new(Gateway::new(chain(policies), Arc::clone(&engine) as _, ports, settings(config)));
+    // Asked whenever a list passes, and by nobody after the gateway is gone.
+    let judged = Arc::downgrade(&gateway);
+    let rows = live.handle();
+    definitions.follow(move |tool| {
+        let by_file = judged.upgrade().is_some_and(|gateway| gateway.chain().policies().tool(tool).is_some());
+        by_file || rows.load().tenants().any(|(_, rules)| rules.tool(tool).is_some())
+    });
     gateway.replace_candidate(candidate.map(chain));
     Ok(Node {
+        definitions,
         gateway,
         store,
         engine: Mutex::new(engine),
@@ -175,6 +190,13 @@ pub fn random_bytes() -> [u8; 32] {
 fn chain(loaded: LoadedPolicies) -> Chain {
     let plugins = gateway_plugins::all(&loaded.policies, |name| loaded.mode(name));
     Chain::new(plugins, Arc::new(loaded.policies))
+}
+
+/// Compiled from what was read and found sound.
+fn scanner(loaded: &LoadedPolicies) -> Result<Arc<dyn Scanner>, ComposeError> {
+    let told = |problem: ScanProblem| Problem { file: "scan.yaml".into(), path: problem.path, what: problem.what };
+    let made = loaded.scanning.scanner();
+    Ok(Arc::new(made.map_err(|problems| ComposeError::Problems(problems.into_iter().map(told).collect()))?))
 }
 
 /// Policies on trial, where there are any.
@@ -240,6 +262,10 @@ impl Node {
         }
         self.gateway.replace_settings(settings(&config));
         self.limits.set(config.limits.agent_per_minute, config.limits.streams);
+        match scanner(&policies) {
+            Ok(scanner) => self.definitions.replace_scanner(scanner),
+            Err(error) => tracing::error!("definitions are scanned as before: {error}"),
+        }
         let digest = policies.policies.digest.clone();
         self.matrix.store(Arc::new(policies.policies.matrix.clone()));
         let compiler = compiler(&policies.policies);
@@ -257,7 +283,7 @@ impl Node {
         if configured.are_those_of(config) {
             return Ok(());
         }
-        let changed = configured.changed_to(config)?;
+        let changed = configured.changed_to(config, &self.definitions)?;
         let engine = Arc::new(engine(config, &self.fixed, &changed)?);
         *configured = changed;
         let before = std::mem::replace(&mut *lock(&self.engine), Arc::clone(&engine));

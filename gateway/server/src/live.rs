@@ -12,12 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use gateway_core::access::NoAccessRules;
-use gateway_core::definitions::{PinSet, Pinned, Standing};
+use gateway_core::definitions::PinSet;
 use gateway_core::live::{Broken, Live, LiveHandle, Suspended, TenantFacts, TenantRules};
 use gateway_core::policies::ToolMap;
-use gateway_core::ports::{
-    AccessRow, AgentPolicyRow, LiveRows, LiveStore, ManifestRow, PinRow, PinState, StoreError, Tenant,
-};
+use gateway_core::ports::{AccessRow, AgentPolicyRow, LiveRows, LiveStore, ManifestRow, StoreError, Tenant};
 use gateway_core::rules::RuleSet;
 use gateway_core::verdict::PolicyMode;
 use gateway_core::{TenantId, digest};
@@ -182,24 +180,12 @@ fn make(
         tracing::error!(suspension.id = %one.id, "a suspension names nothing that can be stopped: {} {}", one.kind, one.subject);
     }
     let rules = compiled.iter().map(|(id, compiled)| (*id, Arc::clone(&compiled.rules))).collect();
-    (Live::new(revision, rules, Arc::new(pin_set(pins)), standing), compiled)
+    (Live::new(revision, rules, Arc::new(PinSet::of(pins)), standing), compiled)
 }
 
 /// A row of no tenant is everybody's.
 fn concerns(row: Option<TenantId>, tenant: TenantId) -> bool {
     row.is_none_or(|of| of == tenant)
-}
-
-fn pin_set(pins: Vec<PinRow>) -> PinSet {
-    let mut tools: HashMap<_, Pinned> = HashMap::new();
-    for pin in pins {
-        let held = tools.entry(pin.tool).or_insert(Pinned { standing: Standing::Pinned, hash: None });
-        match pin.state {
-            PinState::Accepted => held.hash = Some(pin.hash.into()),
-            PinState::Quarantined => held.standing = Standing::Quarantined,
-        }
-    }
-    PinSet::new(tools)
 }
 
 /// One tenant's rows must not keep a node from learning what is stopped elsewhere: rows over which the compiler loses its head
@@ -289,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_tool_with_a_definition_that_nobody_accepted_is_quarantined() {
-        let pin = |tool: &str, hash: &str, state| PinRow {
+        let pin = |tool: &str, hash: &str, state| gateway_core::ports::PinRow {
             tool: tool.parse().unwrap(),
             hash: hash.into(),
             state,
@@ -299,10 +285,10 @@ mod tests {
             by: None,
             at: String::new(),
         };
-        use PinState::{Accepted, Quarantined};
-        let set = pin_set(vec![pin("a/x", "1", Accepted), pin("a/y", "1", Accepted), pin("a/y", "2", Quarantined)]);
-        assert_eq!(set.standing(&"a/x".parse().unwrap()), Standing::Pinned);
-        assert_eq!(set.standing(&"a/y".parse().unwrap()), Standing::Quarantined);
-        assert_eq!(set.standing(&"a/z".parse().unwrap()), Standing::Unpinned);
+        use gateway_core::ports::PinState::{Accepted, Quarantined};
+        let set = PinSet::of(vec![pin("a/x", "1", Accepted), pin("a/y", "1", Accepted), pin("a/y", "2", Quarantined)]);
+        assert_eq!(set.standing(&"a/x".parse().unwrap()), gateway_core::definitions::Standing::Pinned);
+        assert_eq!(set.standing(&"a/y".parse().unwrap()), gateway_core::definitions::Standing::Quarantined);
+        assert_eq!(set.standing(&"a/z".parse().unwrap()), gateway_core::definitions::Standing::Unpinned);
     }
 }

@@ -9,6 +9,7 @@ mod embedded;
 mod manifests;
 mod matrix;
 mod rules;
+mod scan;
 #[cfg(test)]
 mod tests;
 
@@ -28,10 +29,11 @@ use crate::config::{Problem, Problems, nearest};
 use access::AccessFiles;
 use manifests::Manifests;
 use rules::RuleFiles;
+use scan::Scanning;
 
 /// Large enough for thousands of tools; a larger file was put there by mistake.
 const LARGEST_FILE: u64 = 4 << 20;
-const TOP_LEVEL: [&str; 2] = ["matrix.yaml", "chain.yaml"];
+const TOP_LEVEL: [&str; 3] = ["matrix.yaml", "chain.yaml", "scan.yaml"];
 
 /// What is read in each folder, by how its name ends.
 const FOLDERS: [(&str, &[&str]); 3] =
@@ -43,6 +45,7 @@ pub struct LoadedPolicies {
     pub policies: Policies,
     /// Judges that the operator gave a mode; the others enforce.
     pub modes: BTreeMap<String, PluginMode>,
+    pub scanning: Scanning,
 }
 
 impl LoadedPolicies {
@@ -81,11 +84,13 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
     let mut manifests = Manifests::default();
     let mut matrix = Matrix::standard();
     let mut modes = BTreeMap::new();
+    let mut scanning = Scanning::default();
     let (mut rules, mut access) = (RuleFiles::default(), AccessFiles::default());
     for file in files {
         let mut told = Problems::of(file.shown.as_str());
         match file.inside.as_str() {
             "matrix.yaml" => matrix = matrix::read_matrix(&file.text, &mut told).unwrap_or(matrix),
+            "scan.yaml" => scanning = Scanning::read_file(&file.text, &mut told),
             "chain.yaml" => modes = chain::read_modes(&file.text, &mut told),
             "access/data.json" => access.add_data(&file.text, &mut told),
             inside => {
@@ -103,7 +108,8 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
     let access = access.compile(problems);
     let tools = manifests.tools.into_iter().map(|(name, tool)| (name, Arc::new(tool)));
     let policies = Policies::new(tools, matrix).with_rules(RuleSet::compile(rules.policies), access);
-    LoadedPolicies { policies, modes }
+    let policies = policies.with_scan(scanning.rules());
+    LoadedPolicies { policies, modes, scanning }
 }
 
 /// A tenant's manifest, read by the same rules as a file that holds nothing else.

@@ -13,6 +13,7 @@ mod live;
 mod migrations;
 mod not_yet;
 mod once;
+mod pins;
 mod postgres;
 mod records;
 mod seen;

@@ -3,6 +3,7 @@
 mod append;
 mod ledger;
 mod live;
+mod pins;
 mod policies;
 mod rows;
 mod scoped;
@@ -20,6 +21,7 @@ use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 
 pub(crate) use ledger::PostgresLedger;
 pub(crate) use live::PostgresLive;
+pub(crate) use pins::PostgresPins;
 pub(crate) use policies::PostgresPolicies;
 pub(crate) use standing::PostgresStanding;
 pub(crate) use tenants::PostgresTenants;

@@ -3,6 +3,7 @@
 mod append;
 mod ledger;
 mod live;
+mod pins;
 mod policies;
 mod rows;
 mod scribe;
@@ -22,6 +23,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePo
 
 pub(crate) use ledger::SqliteLedger;
 pub(crate) use live::SqliteLive;
+pub(crate) use pins::SqlitePins;
 pub(crate) use policies::SqlitePolicies;
 pub(crate) use standing::SqliteStanding;
 pub(crate) use tenants::SqliteTenants;

@@ -13,11 +13,13 @@ use sqlx::postgres::PgPool;
 
 use crate::not_yet::NotYet;
 use crate::once::{PostgresOnce, SqliteOnce};
+use crate::pins::Pins;
 use crate::postgres::{
-    self, PostgresLedger, PostgresLive, PostgresPolicies, PostgresStanding, PostgresTenants, PostgresTools,
+    self, PostgresLedger, PostgresLive, PostgresPins, PostgresPolicies, PostgresStanding, PostgresTenants,
+    PostgresTools,
 };
 use crate::sqlite::{
-    SqliteLedger, SqliteLive, SqlitePolicies, SqlitePools, SqliteStanding, SqliteTenants, SqliteTools,
+    SqliteLedger, SqliteLive, SqlitePins, SqlitePolicies, SqlitePools, SqliteStanding, SqliteTenants, SqliteTools,
 };
 
 /// One open database. Open it on the runtime that outlives everything that uses it.
@@ -57,7 +59,10 @@ impl Store {
                 once: Arc::new(SqliteOnce::new(pools.clone())),
                 policies: Arc::new(SqlitePolicies(pools.clone())),
                 live: Arc::new(SqliteLive(pools.clone())),
-                pins: Arc::new(NotYet),
+                pins: Arc::new(Pins::start(
+                    Arc::new(SqlitePins(pools.clone())),
+                    Arc::new(SqliteLedger::new(pools.clone())),
+                )),
                 approvals: Arc::new(NotYet),
                 standing: Arc::new(SqliteStanding(pools.clone())),
                 proofs: Arc::new(NotYet),
@@ -79,7 +84,10 @@ impl Store {
             once: Arc::new(PostgresOnce::new(pool.clone())),
             policies: Arc::new(PostgresPolicies(pool.clone())),
             live: Arc::new(PostgresLive::new(pool.clone())),
-            pins: Arc::new(NotYet),
+            pins: Arc::new(Pins::start(
+                Arc::new(PostgresPins(pool.clone())),
+                Arc::new(PostgresLedger::new(pool.clone())),
+            )),
             approvals: Arc::new(NotYet),
             standing: Arc::new(PostgresStanding(pool.clone())),
             proofs: Arc::new(NotYet),

@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gateway_core::Namespace;
+use gateway_core::definitions::{Definitions, PinRule};
 use gateway_core::ports::{Clock, Upstream};
 use gateway_protocol::Revision;
 
 use crate::bridge::{Bridge, BridgeSettings};
 use crate::catalogue::Catalogue;
 use crate::guard::{Guard, Patience};
+use crate::observed::Observed;
 use crate::vitals::{Vitals, Watched};
 
 /// What the layers need to know of one upstream.
@@ -26,6 +28,9 @@ pub struct Layers {
     pub held_per_principal: usize,
     /// `None`: lists are kept as long as the upstream says.
     pub cache: Option<CacheRule>,
+    /// What was accepted of its tools, and when a definition counts as accepted.
+    pub definitions: Arc<Definitions>,
+    pub pins: PinRule,
     pub clock: Arc<dyn Clock>,
 }
 
@@ -63,6 +68,10 @@ pub fn stack(inner: Arc<dyn Upstream>, layers: &Layers) -> Arc<dyn Upstream> {
         held_per_principal: layers.held_per_principal,
         longest: layers.longest,
     };
+    // Next to the transport: the bridge leaves out what older clients do not know, which is no change of the tool.
+    let (namespace, definitions) = (layers.namespace.clone(), Arc::clone(&layers.definitions));
+    let inner: Arc<dyn Upstream> =
+        Arc::new(Observed::new(inner, namespace, definitions, layers.pins, Arc::clone(&layers.clock)));
     let bridged: Arc<dyn Upstream> = Arc::new(Bridge::new(inner, layers.protocol, settings, Arc::clone(&layers.clock)));
     // Around the bridge, so that it sees every list in its caller's era.
     let clock = Arc::clone(&layers.clock);

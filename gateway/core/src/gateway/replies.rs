@@ -238,7 +238,7 @@ impl Review {
 
     fn govern_list(&self, reply: &mut Reply) {
         let engine = self.engine.as_ref().as_ref();
-        match lists::govern_list(&self.exchange, &self.chain, engine, &self.filter, reply) {
+        match lists::govern_list(&self.exchange, &self.chain, engine, &self.ports.definitions, &self.filter, reply) {
             Ok(seen) => {
                 if let (Some(tenant), false) = (self.exchange.principal.tenant, seen.is_empty()) {
                     self.remember(tenant, seen);

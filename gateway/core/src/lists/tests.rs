@@ -105,7 +105,8 @@ fn crm() -> Route {
 
 fn governed(exchange: &Exchange, result: &Value) -> (Value, Vec<ToolDefinition>) {
     let mut reply = Reply::from_message(&Message::result(7.into(), result.clone()));
-    let seen = govern_list(exchange, &chain(), &Nowhere, &ListFilter::default(), &mut reply).unwrap();
+    let seen =
+        govern_list(exchange, &chain(), &Nowhere, &Definitions::default(), &ListFilter::default(), &mut reply).unwrap();
     let message: Value = serde_json::from_slice(reply.raw()).unwrap();
     (message["result"].clone(), seen)
 }
@@ -174,7 +175,9 @@ fn a_question_may_carry_its_filter() {
     for wrong in [json!("sales"), json!({ "risk_level": "SOME" }), json!({ "colour": "red" })] {
         let exchange = list(Some(Revision::V2025_11_25), crm(), &json!({ FILTER: wrong }));
         let mut reply = Reply::from_message(&Message::result(7.into(), result.clone()));
-        let refused = govern_list(&exchange, &chain(), &Nowhere, &ListFilter::default(), &mut reply).unwrap_err();
+        let refused =
+            govern_list(&exchange, &chain(), &Nowhere, &Definitions::default(), &ListFilter::default(), &mut reply)
+                .unwrap_err();
         assert_eq!((refused.code, refused.id), (code::INVALID_PARAMS, Some(7.into())), "{wrong}");
     }
 }

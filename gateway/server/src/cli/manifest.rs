@@ -7,7 +7,7 @@ use gateway_core::{Namespace, Policies, ToolName};
 use serde_json::{Value, json};
 
 use super::output::{Colour, painted, plain};
-use super::{Common, Failure, Place, tenant_named};
+use super::{Common, Failure, Place, pins, tenant_named};
 use crate::policy_files::load_policies;
 
 #[derive(Debug, Subcommand)]
@@ -16,6 +16,10 @@ pub enum ManifestVerb {
     List(ListTools),
     /// Asks an upstream for its tools and prints a first draft of its manifest file
     Suggest(SuggestArgs),
+    /// What is different between the definition that was accepted and the one that is held back
+    Diff(pins::DiffArgs),
+    /// Accepts the definition that is held back: the tool can be listed and called again
+    Accept(pins::AcceptArgs),
 }
 
 #[derive(Debug, Args)]
@@ -39,6 +43,8 @@ pub async fn run(verb: ManifestVerb) -> Result<(), Failure> {
     match verb {
         ManifestVerb::List(args) => list(&args).await,
         ManifestVerb::Suggest(args) => super::suggest::run(&args).await,
+        ManifestVerb::Diff(args) => pins::diff(&args).await,
+        ManifestVerb::Accept(args) => pins::accept(&args).await,
     }
 }
 
@@ -55,7 +61,11 @@ async fn list(args: &ListTools) -> Result<(), Failure> {
             tools.extend(described(tenant, &tool, &policies));
         }
     }
-    let head = ["TENANT", "TOOL", "STATE", "RISK LEVEL", "CLASSIFICATION", "ALLOWED MODES"];
+    let pinned = store.pins().pins().await?;
+    for tool in &mut tools {
+        pins::describe(tool, &pinned);
+    }
+    let head = ["TENANT", "TOOL", "STATE", "PIN", "FINDINGS", "RISK LEVEL", "CLASSIFICATION", "ALLOWED MODES"];
     let rows = tools.iter().map(row).collect();
     args.common.output().table(
         &tools,
@@ -97,6 +107,8 @@ fn row(tool: &Value) -> Vec<String> {
         text("/tenant"),
         text("/tool"),
         painted(if classified { Colour::Green } else { Colour::Yellow }, &text("/state")),
+        text("/pin"),
+        text("/findings"),
         guess(text(&format!("{at}/manifest/risk_level"))),
         guess(text(&format!("{at}/classification"))),
         guess(modes.join(",")),
@@ -133,7 +145,7 @@ mod tests {
                 is_active: true,
             };
             let shown = row(&described(&tenant, &tool, &policies).unwrap());
-            assert_eq!((shown.get(2).unwrap().as_str(), shown.get(3).unwrap().as_str()), (state, level), "{name}");
+            assert_eq!((shown.get(2).unwrap().as_str(), shown.get(5).unwrap().as_str()), (state, level), "{name}");
         }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gateway_core::Namespace;
+use gateway_core::definitions::{Definitions, PinRule};
 use gateway_core::ports::Upstream;
 use gateway_upstream::{
     AutoHttp, HttpUpstream, HttpUpstreamConfig, HttpUpstreamError, Layers, Member, Sharing, SseUpstream, StdioConfig,
@@ -13,7 +14,7 @@ use gateway_upstream::{
 
 use super::ComposeError;
 use crate::clock::SystemClock;
-use crate::config::{self, Config, HttpKind, Transport, UpstreamConfig};
+use crate::config::{self, Config, HttpKind, Pinning, Transport, UpstreamConfig};
 
 /// Every configured upstream, and what it was built from.
 #[derive(Default)]
@@ -47,7 +48,7 @@ impl Recipe {
         }
     }
 
-    fn layers(&self, namespace: &Namespace) -> Layers {
+    fn layers(&self, namespace: &Namespace, definitions: &Arc<Definitions>) -> Layers {
         Layers {
             namespace: namespace.clone(),
             protocol: self.own.protocol,
@@ -56,6 +57,12 @@ impl Recipe {
             hold: self.hold,
             held_per_principal: self.held_calls,
             cache: self.own.cache,
+            definitions: Arc::clone(definitions),
+            pins: match self.own.pins {
+                Pinning::FirstUse => PinRule::FirstUse,
+                Pinning::Explicit => PinRule::Explicit,
+                Pinning::Off => PinRule::Off,
+            },
             clock: Arc::new(SystemClock),
         }
     }
@@ -70,7 +77,7 @@ impl Configured {
     }
 
     /// The upstreams of a changed configuration, with those that it leaves as they are.
-    pub fn changed_to(&self, config: &Config) -> Result<Self, ComposeError> {
+    pub fn changed_to(&self, config: &Config, definitions: &Arc<Definitions>) -> Result<Self, ComposeError> {
         let mut changed = BTreeMap::new();
         for (namespace, upstream) in &config.upstreams {
             let from = Recipe::new(upstream, config);
@@ -79,11 +86,13 @@ impl Configured {
                 None => {
                     // The layers keep the time, and a caller may ask for more of it than the upstream usually has.
                     let inner = transport_for(namespace, upstream, config, from.longest)?;
-                    Built { upstream: stack(inner, &from.layers(namespace)), from }
+                    Built { upstream: stack(inner, &from.layers(namespace, definitions)), from }
                 }
             };
             changed.insert(namespace.clone(), built);
         }
+        let pinned = config.upstreams.iter().filter(|(_, upstream)| upstream.pins != Pinning::Off);
+        definitions.watch(pinned.map(|(namespace, _)| namespace.clone()).collect());
         Ok(Self(changed))
     }
 
@@ -178,18 +187,18 @@ mod tests {
     #[test]
     fn only_what_changed_is_built_anew() {
         let first = config("upstreams: { a: { url: http://a/ }, b: { url: http://b/ } }");
-        let before = Configured::default().changed_to(&first).unwrap();
+        let before = Configured::default().changed_to(&first, &Arc::default()).unwrap();
         assert!(before.are_those_of(&first));
         let second = config("upstreams: { a: { url: http://a/ }, b: { url: http://b2/ }, c: { url: http://c/ } }");
         assert!(!before.are_those_of(&second));
-        let after = before.changed_to(&second).unwrap();
+        let after = before.changed_to(&second, &Arc::default()).unwrap();
         assert!(Arc::ptr_eq(&upstream(&before, "a"), &upstream(&after, "a")), "untouched");
         assert!(!Arc::ptr_eq(&upstream(&before, "b"), &upstream(&after, "b")), "another URL");
         assert_eq!(after.members().len(), 3);
         let fewer = config("upstreams: { a: { url: http://a/ } }");
         assert!(!after.are_those_of(&fewer));
         let held = config("upstreams: { a: { url: http://a/ } }\nlimits: { hold_seconds: 5 }");
-        let held = after.changed_to(&held).unwrap();
+        let held = after.changed_to(&held, &Arc::default()).unwrap();
         assert!(!Arc::ptr_eq(&upstream(&after, "a"), &upstream(&held, "a")), "its layers are told another time");
     }
 }

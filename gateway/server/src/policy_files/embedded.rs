@@ -8,14 +8,26 @@ macro_rules! shipped {
     };
 }
 
+/// What is looked for in definitions; an operator's file adds to it.
+pub const SCAN: &str = include_str!("../../../../policies/scan.yaml");
+
 /// Tools of the gateway itself. They are there in every gateway, so their manifests are too.
 const BUILT_IN_TOOLS: [(&str, &str); 1] = [shipped!("manifests/adp.yaml")];
 
-const OTHERS: [(&str, &str); 6] = [
+const OTHERS: [(&str, &str); 15] = [
     shipped!("chain.yaml"),
     shipped!("manifests/crm.yaml"),
     shipped!("manifests/database.yaml"),
+    shipped!("manifests/everything.yaml"),
+    shipped!("manifests/filesystem.yaml"),
+    shipped!("manifests/git.yaml"),
+    shipped!("manifests/github.yaml"),
     shipped!("manifests/mail.yaml"),
+    shipped!("manifests/notion.yaml"),
+    shipped!("manifests/postgres.yaml"),
+    shipped!("manifests/slack.yaml"),
+    shipped!("manifests/sqlite.yaml"),
+    shipped!("manifests/supabase.yaml"),
     shipped!("matrix.yaml"),
     shipped!("rules/starters.yaml"),
 ];

@@ -3,12 +3,17 @@
 use std::collections::BTreeMap;
 
 use gateway_core::manifest::GOVERNANCE;
-use gateway_core::policies::{ClassifiedTool, ToolMetadata};
-use gateway_core::{Classification, Namespace, ToolManifest, ToolName};
+use gateway_core::policies::{ClassifiedTool, Handling, Raise, SqlArgument, ToolMetadata};
+use gateway_core::rules::Condition;
+use gateway_core::{Classification, DecisionType, Namespace, Reversibility, Risk, RiskLevel, ToolManifest, ToolName};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::config::{BUILT_IN, Problems, nearest, parse, read};
+
+/// What changes what agents may do is decided by people.
+const SELF_MODIFYING: Classification =
+    Classification { decision_type: DecisionType::D4, risk: Risk::R3, reversibility: Reversibility::Partial };
 
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
@@ -22,28 +27,26 @@ struct WrittenFile {
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 struct WrittenHandling {
-    /// Checked here so that a mistake shows now; the SQL guard is who will read it.
-    sql: Option<WrittenSql>,
     classification: Option<Classification>,
+    /// What kind of act a call is, for policies.
+    action_type: Option<String>,
+    /// It changes what agents may do: D4, whatever its level.
+    self_modifying: bool,
+    /// Which argument is SQL; a call counts as what its statements do.
+    sql: Option<SqlArgument>,
+    /// Read one by one, like manifests.
+    raise: Vec<Value>,
+    /// What policies know an argument by, and where it is.
+    context: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenSql {
-    argument: String,
-    #[serde(rename = "dialect")]
-    _dialect: Dialect,
-    /// Absent: any table.
-    allowed_tables: Option<Vec<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Dialect {
-    Postgres,
-    Sqlite,
-    Mysql,
-    Generic,
+struct WrittenRaise {
+    when: Value,
+    to: RiskLevel,
+    #[serde(default)]
+    classification: Option<Classification>,
 }
 
 /// The tools of all files read so far.
@@ -74,10 +77,15 @@ impl Manifests {
             let manifest = manifest_of(&id, &here, unread, &path, problems);
             if let Some(handling) = read::<WrittenHandling>(tree, &path, problems) {
                 check_sql(handling.sql.as_ref(), &path, problems);
-                if let (Some(manifest), Some(wanted)) = (manifest, handling.classification) {
+                let mut wanted = handling.classification;
+                if let (Some(manifest), Some(wanted)) = (manifest, wanted) {
                     check_raises(manifest, wanted, &path, problems);
-                    raised.insert(id, wanted);
                 }
+                if handling.self_modifying {
+                    wanted = Some(wanted.map_or(SELF_MODIFYING, |wanted| wanted.raised_to(SELF_MODIFYING)));
+                }
+                let handled = soundly(handling, manifest, &path, problems);
+                raised.insert(id, (wanted, handled));
             }
         }
         let mut described = BTreeMap::new();
@@ -91,9 +99,10 @@ impl Manifests {
         }
         for (manifest, path) in here {
             check_manifest(&manifest, namespace, &path, problems);
-            let classification = raised.get(manifest.id.as_str()).copied();
+            let (classification, handling) = raised.remove(manifest.id.as_str()).unwrap_or_default();
             let id = manifest.id.clone();
-            let tool = ClassifiedTool::new(manifest, classification).described(described.remove(id.as_str()));
+            let tool = ClassifiedTool::new(manifest, classification);
+            let tool = tool.described(described.remove(id.as_str())).handled(handling);
             if self.tools.insert(id.clone(), tool).is_some() {
                 problems.say(format!("{path}.id"), format!("`{id}` has a manifest already"));
             }
@@ -166,7 +175,36 @@ fn check_raises(manifest: &ToolManifest, wanted: Classification, path: &str, pro
     lower("reversibility", back.0.as_str(), back.1.as_str(), back.0 < back.1);
 }
 
-fn check_sql(sql: Option<&WrittenSql>, path: &str, problems: &mut Problems) {
+/// The handling without what could be wrong in it.
+fn soundly(written: WrittenHandling, manifest: Option<&ToolManifest>, path: &str, problems: &mut Problems) -> Handling {
+    let mut raises = Vec::new();
+    for (place, tree) in written.raise.into_iter().enumerate() {
+        let at = format!("{path}.raise[{place}]");
+        let Some(WrittenRaise { when, to, classification }) = read::<WrittenRaise>(tree, &at, problems) else {
+            continue;
+        };
+        if let Some(level) = manifest.map(|manifest| manifest.risk_level).filter(|level| to <= *level) {
+            problems
+                .say(format!("{at}.to"), format!("{to} is no higher than {level}, which every call of it is already"));
+        }
+        match Condition::compile(&when, &format!("{at}.when")) {
+            Ok(when) => raises.push(Raise { when, to, classification }),
+            Err(error) => problems.say(error.field, error.what),
+        }
+    }
+    if written.action_type.as_ref().is_some_and(|kind| kind.trim().is_empty()) {
+        problems.say(format!("{path}.action_type"), "must not be empty");
+    }
+    for (key, argument) in &written.context {
+        if key.trim().is_empty() || argument.split('.').any(|step| step.trim().is_empty()) {
+            problems.say(format!("{path}.context.{key}"), "must name an argument, as `total` or `total.value`");
+        }
+    }
+    let WrittenHandling { action_type, self_modifying, sql, context, .. } = written;
+    Handling { action_type, raises, sql, context, self_modifying }
+}
+
+fn check_sql(sql: Option<&SqlArgument>, path: &str, problems: &mut Problems) {
     let Some(sql) = sql else { return };
     if sql.argument.trim().is_empty() {
         problems.say(format!("{path}.sql.argument"), "must name the argument that holds the SQL");

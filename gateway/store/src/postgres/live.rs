@@ -128,13 +128,7 @@ async fn read(connection: &mut PgConnection) -> Result<LiveRows, BoxError> {
     ))
     .fetch_all(&mut *connection)
     .await?;
-    let pins = sqlx::query(concat!(
-        "SELECT tool, hash, state, definition, findings, seen_from, \"by\", ",
-        time!("at"),
-        " AS at FROM tool_pins ORDER BY tool, tool_pins.at, hash"
-    ))
-    .fetch_all(&mut *connection)
-    .await?;
+    let pins = sqlx::query(PINS).fetch_all(&mut *connection).await?;
     let suspensions = sqlx::query(IN_FORCE).fetch_all(&mut *connection).await?;
     Ok(LiveRows {
         revision,
@@ -196,7 +190,14 @@ pub(super) fn manifest(row: &PgRow) -> Result<ManifestRow, BoxError> {
     columns.row()
 }
 
-fn pin(row: &PgRow) -> Result<PinRow, BoxError> {
+/// Every definition that was accepted or held back.
+pub(super) const PINS: &str = concat!(
+    "SELECT tool, hash, state, definition, findings, seen_from, \"by\", ",
+    time!("at"),
+    " AS at FROM tool_pins ORDER BY tool, tool_pins.at, hash"
+);
+
+pub(super) fn pin(row: &PgRow) -> Result<PinRow, BoxError> {
     let columns = PinColumns {
         tool: row.try_get("tool")?,
         hash: row.try_get("hash")?,

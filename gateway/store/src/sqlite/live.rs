@@ -140,7 +140,7 @@ pub(super) fn manifest(row: &SqliteRow) -> Result<ManifestRow, BoxError> {
     columns.row()
 }
 
-fn pin(row: &SqliteRow) -> Result<PinRow, BoxError> {
+pub(super) fn pin(row: &SqliteRow) -> Result<PinRow, BoxError> {
     let columns = PinColumns {
         tool: row.try_get("tool")?,
         hash: row.try_get("hash")?,

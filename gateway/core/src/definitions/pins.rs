@@ -1,0 +1,476 @@
+//! How every tool's definition stands: what the rows say, and over it what this node has seen since.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use arc_swap::ArcSwap;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Accepted, ScanAction, Scanner, completed, diff, hash, verdict};
+use crate::live::LiveHandle;
+use crate::names::{Namespace, ToolName};
+use crate::ports::{PinNews, PinRow, PinState, PinStore};
+
+/// How a tool's definition stands to the accepted one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// Nobody accepted any: first use will, or the tool is not classified.
+    Unpinned,
+    Pinned,
+    /// It changed, or it was blocked when it was first seen.
+    Quarantined,
+    /// It could not be read, so nobody knows.
+    Unverified,
+}
+
+/// Every tool's standing, compiled from the rows.
+#[derive(Debug, Clone, Default)]
+pub struct PinSet {
+    tools: HashMap<ToolName, Pinned>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pinned {
+    pub standing: Standing,
+    /// Of the definition that was accepted last.
+    pub hash: Option<Arc<str>>,
+    /// Every definition that the rows know.
+    pub forms: Vec<Form>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Form {
+    pub hash: Arc<str>,
+    pub state: PinState,
+    pub definition: Arc<Value>,
+}
+
+impl PinSet {
+    pub fn new(tools: HashMap<ToolName, Pinned>) -> Self {
+        Self { tools }
+    }
+
+    /// A tool with a definition that waits for a human is held back, whatever else was accepted of it.
+    pub fn of(rows: Vec<PinRow>) -> Self {
+        let mut tools: HashMap<ToolName, Pinned> = HashMap::new();
+        for row in rows {
+            let fresh = Pinned { standing: Standing::Pinned, hash: None, forms: Vec::new() };
+            let held = tools.entry(row.tool).or_insert(fresh);
+            let hash: Arc<str> = row.hash.into();
+            match row.state {
+                PinState::Accepted => held.hash = Some(Arc::clone(&hash)),
+                PinState::Quarantined => held.standing = Standing::Quarantined,
+            }
+            held.forms.push(Form { hash, state: row.state, definition: Arc::new(row.definition) });
+        }
+        Self { tools }
+    }
+
+    pub fn get(&self, tool: &ToolName) -> Option<&Pinned> {
+        self.tools.get(tool)
+    }
+
+    pub fn standing(&self, tool: &ToolName) -> Standing {
+        self.get(tool).map_or(Standing::Unpinned, |pinned| pinned.standing)
+    }
+
+    pub fn tools(&self) -> impl Iterator<Item = (&ToolName, &Pinned)> {
+        self.tools.iter()
+    }
+
+    fn accepted(&self) -> impl Iterator<Item = Accepted<'_>> {
+        self.tools.iter().flat_map(|(tool, pinned)| {
+            let accepted = pinned.forms.iter().filter(|form| form.state == PinState::Accepted);
+            accepted.map(|form| Accepted { server: tool.namespace(), definition: &form.definition })
+        })
+    }
+}
+
+/// When a tool's definition counts as accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PinRule {
+    /// The first one that is seen, unless the scanner blocks it.
+    #[default]
+    FirstUse,
+    /// The one that somebody accepts.
+    Explicit,
+    /// Any.
+    Off,
+}
+
+/// What this node has seen of its upstreams' definitions, over what the rows say.
+#[derive(Default)]
+pub struct Definitions {
+    watch: Option<Watch>,
+    /// Seen here and not yet in the rows.
+    ahead: ArcSwap<HashMap<ToolName, Ahead>>,
+    seen: ArcSwap<HashMap<Namespace, Arc<Seen>>>,
+    watched: ArcSwap<HashSet<Namespace>>,
+    /// Held while either is made anew.
+    writing: Mutex<()>,
+}
+
+struct Watch {
+    live: Arc<LiveHandle>,
+    scanner: ArcSwap<Arc<dyn Scanner>>,
+    sink: Arc<dyn PinStore>,
+    /// Whether anybody has said what the tool may do; without that it is refused anyway, and not pinned.
+    classified: OnceLock<Box<dyn Fn(&ToolName) -> bool + Send + Sync>>,
+    recheck: SignedDuration,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Ahead {
+    hash: Arc<str>,
+    standing: Standing,
+}
+
+#[derive(Clone, Default)]
+struct Seen {
+    /// Of the last look at any of it; `None` once the upstream said that it changed.
+    at: Option<Timestamp>,
+    tools: HashMap<String, (Arc<str>, Arc<Value>)>,
+    rule: PinRule,
+    /// Members that the revision did not have in which it was seen.
+    absent: &'static [&'static str],
+}
+
+impl Definitions {
+    pub fn new(
+        live: Arc<LiveHandle>,
+        scanner: Arc<dyn Scanner>,
+        sink: Arc<dyn PinStore>,
+        recheck: SignedDuration,
+    ) -> Self {
+        let (scanner, classified) = (ArcSwap::from_pointee(scanner), OnceLock::new());
+        Self { watch: Some(Watch { live, scanner, sink, classified, recheck }), ..Self::default() }
+    }
+
+    /// Who knows which tools are classified; said once, when everything stands.
+    pub fn follow(&self, classified: impl Fn(&ToolName) -> bool + Send + Sync + 'static) {
+        if let Some(watch) = &self.watch {
+            // A second one would be the same.
+            let _ = watch.classified.set(Box::new(classified));
+        }
+    }
+
+    pub fn replace_scanner(&self, scanner: Arc<dyn Scanner>) {
+        if let Some(watch) = &self.watch {
+            watch.scanner.store(Arc::new(scanner));
+        }
+    }
+
+    pub fn standing(&self, pins: &PinSet, tool: &ToolName) -> (Standing, Option<Arc<str>>) {
+        let pinned = pins.get(tool);
+        let ahead = self.ahead.load();
+        if !ahead.is_empty()
+            && let Some(ahead) = ahead.get(tool)
+            && !pinned.is_some_and(|pinned| pinned.forms.iter().any(|form| form.hash == ahead.hash))
+        {
+            let accepted = pinned.and_then(|pinned| pinned.hash.clone());
+            let pin = if ahead.standing == Standing::Pinned { Some(Arc::clone(&ahead.hash)) } else { accepted };
+            return (ahead.standing, pin);
+        }
+        pinned.map_or((Standing::Unpinned, None), |pinned| (pinned.standing, pinned.hash.clone()))
+    }
+
+    /// Namespaces whose lists pass by here; built-in ones do not, and those that the operator left out.
+    pub fn watches(&self, namespace: &Namespace) -> bool {
+        self.watched.load().contains(namespace)
+    }
+
+    pub fn watch(&self, namespaces: HashSet<Namespace>) {
+        self.watched.store(Arc::new(namespaces));
+    }
+
+    /// Whether this node knows of late what the tool looks like. What nobody watches is always known.
+    pub fn fresh(&self, tool: &ToolName, now: Timestamp) -> bool {
+        let Some(watch) = &self.watch else { return true };
+        let Ok(namespace) = tool.namespace().parse::<Namespace>() else { return true };
+        let seen = self.seen.load();
+        let Some(seen) = seen.get(&namespace) else { return false };
+        let late = seen.at.is_none_or(|at| now.duration_since(at) > watch.recheck);
+        !late && seen.tools.contains_key(tool.tool())
+    }
+
+    /// Whether any list of this upstream could be read, ever.
+    pub fn has_seen(&self, namespace: &Namespace) -> bool {
+        self.seen.load().contains_key(namespace)
+    }
+
+    pub fn lists(&self, tool: &ToolName) -> bool {
+        let seen = self.seen.load();
+        tool.namespace()
+            .parse()
+            .is_ok_and(|space: Namespace| seen.get(&space).is_some_and(|seen| seen.tools.contains_key(tool.tool())))
+    }
+
+    /// The upstream announced another list.
+    pub fn stale(&self, namespace: &Namespace) {
+        if self.has_seen(namespace) {
+            self.see(namespace, |seen| seen.at = None);
+        }
+    }
+
+    /// Nothing about it could be found out just now; what was seen before stays good for a while.
+    pub fn checked(&self, namespace: &Namespace, now: Timestamp) {
+        self.see(namespace, |seen| seen.at = Some(now));
+    }
+
+    /// One list, or one page of it, as the upstream gave it. Takes a while where something is new: it is read and scanned.
+    pub fn saw(
+        &self,
+        namespace: &Namespace,
+        rule: PinRule,
+        absent: &'static [&'static str],
+        tools: &[Value],
+        now: Timestamp,
+    ) {
+        if self.watch.is_none() || rule == PinRule::Off {
+            return;
+        }
+        let known = self.seen.load().get(namespace).cloned().unwrap_or_default();
+        let mut listed = Vec::with_capacity(tools.len());
+        for tool in tools {
+            let Some(name) = tool.get("name").and_then(Value::as_str) else { continue };
+            // Comparing values is cheaper than hashing them, and lists seldom change.
+            let same = known.tools.get(name).filter(|(_, before)| **before == *tool).cloned();
+            let (hash, tool) = same.unwrap_or_else(|| (hash(tool).into(), Arc::new(tool.clone())));
+            listed.push((name.to_owned(), (hash, tool)));
+        }
+        for (name, (hash, tool)) in &listed {
+            if let Some(name) = ToolName::listed(namespace, name) {
+                self.look_at(&name, rule, absent, hash, tool);
+            }
+        }
+        self.see(namespace, |seen| {
+            seen.at = Some(now);
+            (seen.rule, seen.absent) = (rule, absent);
+            seen.tools.extend(listed);
+        });
+    }
+
+    /// The tool was classified after it was seen: what was seen is held against nothing, and becomes what is accepted.
+    pub fn look_again(&self, tool: &ToolName) {
+        let Ok(namespace) = tool.namespace().parse::<Namespace>() else { return };
+        let Some(seen) = self.seen.load().get(&namespace).cloned() else { return };
+        if let Some((hash, definition)) = seen.tools.get(tool.tool()) {
+            self.look_at(tool, seen.rule, seen.absent, hash, definition);
+        }
+    }
+
+    fn see(&self, namespace: &Namespace, change: impl FnOnce(&mut Seen)) {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = HashMap::clone(&self.seen.load());
+        let mut seen = all.get(namespace).map(|seen| Seen::clone(seen)).unwrap_or_default();
+        change(&mut seen);
+        all.insert(namespace.clone(), Arc::new(seen));
+        self.seen.store(Arc::new(all));
+    }
+
+    fn look_at(&self, tool: &ToolName, rule: PinRule, absent: &[&str], hash_seen: &Arc<str>, definition: &Arc<Value>) {
+        let Some(watch) = &self.watch else { return };
+        if !watch.classified.get().is_some_and(|classified| classified(tool)) {
+            return;
+        }
+        let live = watch.live.load();
+        let pins = &live.pins;
+        let forms = pins.get(tool).map_or(&[][..], |pinned| pinned.forms.as_slice());
+        let accepted = || forms.iter().filter(|form| form.state == PinState::Accepted);
+        if accepted().any(|form| form.hash == *hash_seen) || accepted().any(|form| fits(form, definition, absent)) {
+            self.forget(tool);
+            return;
+        }
+        let before = self.ahead.load().get(tool).cloned();
+        if forms.iter().any(|form| form.hash == *hash_seen)
+            || before.as_ref().is_some_and(|ahead| ahead.hash == *hash_seen)
+        {
+            return;
+        }
+        let first = accepted().next().is_none() && before.is_none_or(|ahead| ahead.standing != Standing::Pinned);
+        let known: Vec<_> = pins.accepted().collect();
+        let findings = watch.scanner.load().scan(tool.namespace(), definition, &known);
+        let standing = match (first, rule, verdict(&findings)) {
+            (true, PinRule::FirstUse, ScanAction::Allow | ScanAction::Flag) => Standing::Pinned,
+            _ => Standing::Quarantined,
+        };
+        let last = accepted().last();
+        let changes = last.map(|form| diff(&form.definition, definition)).unwrap_or_default();
+        self.put_ahead(tool, Ahead { hash: Arc::clone(hash_seen), standing });
+        let (state, by) = match standing {
+            Standing::Pinned => (PinState::Accepted, "first use"),
+            _ => (PinState::Quarantined, "the gateway"),
+        };
+        watch.sink.note(PinNews {
+            tool: tool.clone(),
+            hash: hash_seen.to_string(),
+            state,
+            definition: Value::clone(definition),
+            findings,
+            by: by.into(),
+            changes: changes.into_iter().map(|change| change.path).collect(),
+            accepted: last.map(|form| form.hash.to_string()),
+        });
+    }
+
+    fn put_ahead(&self, tool: &ToolName, ahead: Ahead) {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = HashMap::clone(&self.ahead.load());
+        all.insert(tool.clone(), ahead);
+        self.ahead.store(Arc::new(all));
+    }
+
+    fn forget(&self, tool: &ToolName) {
+        if self.ahead.load().contains_key(tool) {
+            let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = HashMap::clone(&self.ahead.load());
+            all.remove(tool);
+            self.ahead.store(Arc::new(all));
+        }
+    }
+}
+
+/// The same, but for members that the spoken revision does not have.
+fn fits(form: &Form, seen: &Value, absent: &[&str]) -> bool {
+    !absent.is_empty() && *hash(&completed(seen, &form.definition, absent)) == *form.hash
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use async_trait::async_trait;
+    use serde_json::json;
+
+    use super::*;
+    use crate::definitions::{Finding, NoScanner};
+    use crate::live::{Live, Suspended};
+    use crate::ports::StoreError;
+
+    #[derive(Default)]
+    struct Noted(Mutex<Vec<PinNews>>);
+
+    #[async_trait]
+    impl PinStore for Noted {
+        async fn pins(&self) -> Result<Vec<PinRow>, StoreError> {
+            Ok(Vec::new())
+        }
+
+        fn note(&self, news: PinNews) {
+            self.0.lock().unwrap().push(news);
+        }
+
+        async fn accept(&self, _: &ToolName, _: &str, _: &Value, _: &str, _: bool) -> Result<(), StoreError> {
+            Ok(())
+        }
+    }
+
+    struct Blocks;
+
+    impl Scanner for Blocks {
+        fn scan(&self, _: &str, _: &Value, _: &[Accepted<'_>]) -> Vec<Finding> {
+            vec![Finding { rule: "r".into(), path: String::new(), message: String::new(), action: ScanAction::Block }]
+        }
+    }
+
+    struct Stage {
+        live: Arc<LiveHandle>,
+        noted: Arc<Noted>,
+        definitions: Definitions,
+    }
+
+    impl Stage {
+        fn new(scanner: Arc<dyn Scanner>) -> Self {
+            let (live, noted) = (Arc::new(LiveHandle::default()), Arc::new(Noted::default()));
+            let sink = Arc::clone(&noted) as _;
+            let definitions = Definitions::new(Arc::clone(&live), scanner, sink, SignedDuration::from_mins(10));
+            definitions.follow(|tool| tool.tool() != "unclassified");
+            Self { live, noted, definitions }
+        }
+
+        fn saw(&self, rule: PinRule, tool: Value) -> Standing {
+            let name = ToolName::listed(&"notes".parse().unwrap(), tool["name"].as_str().unwrap()).unwrap();
+            self.definitions.saw(&"notes".parse().unwrap(), rule, &["title"], &[tool], Timestamp::UNIX_EPOCH);
+            self.definitions.standing(&self.live.load().pins, &name).0
+        }
+
+        /// What was noted becomes rows.
+        fn stored(&self) {
+            let rows = self.noted.0.lock().unwrap().iter().map(|news| PinRow {
+                tool: news.tool.clone(),
+                hash: news.hash.clone(),
+                state: news.state,
+                definition: news.definition.clone(),
+                findings: Vec::new(),
+                seen_from: None,
+                by: None,
+                at: String::new(),
+            });
+            let pins = PinSet::of(rows.collect());
+            self.live.replace(Live::new(1, HashMap::new(), Arc::new(pins), Suspended::default()));
+        }
+    }
+
+    fn tool(description: &str) -> Value {
+        json!({"name": "search", "title": "Search", "description": description})
+    }
+
+    #[test]
+    fn the_first_definition_is_accepted_and_another_is_held_back_at_once() {
+        for stored in [true, false] {
+            let stage = Stage::new(Arc::new(NoScanner));
+            assert_eq!(stage.saw(PinRule::FirstUse, tool("Finds notes.")), Standing::Pinned);
+            if stored {
+                stage.stored();
+            }
+            assert_eq!(stage.saw(PinRule::FirstUse, tool("Finds   notes.")), Standing::Pinned, "no change at all");
+            assert_eq!(
+                stage.saw(PinRule::FirstUse, json!({"name": "search", "description": "Finds notes."})),
+                if stored { Standing::Pinned } else { Standing::Quarantined },
+                "an older revision has no title"
+            );
+            if !stored {
+                continue;
+            }
+            assert_eq!(stage.saw(PinRule::FirstUse, tool("Finds all.")), Standing::Quarantined);
+            let noted = stage.noted.0.lock().unwrap().clone();
+            let states: Vec<_> = noted.iter().map(|news| (news.state, news.changes.clone())).collect();
+            assert_eq!(
+                states,
+                [(PinState::Accepted, vec![]), (PinState::Quarantined, vec!["/description".to_owned()])]
+            );
+            drop(noted);
+            stage.stored();
+            assert_eq!(stage.saw(PinRule::FirstUse, tool("Finds all.")), Standing::Quarantined, "it stays so");
+            assert_eq!(stage.noted.0.lock().unwrap().len(), 2, "and is told once");
+        }
+    }
+
+    #[test]
+    fn what_is_blocked_or_must_be_accepted_by_somebody_is_held_back_from_the_start() {
+        let stage = Stage::new(Arc::new(Blocks));
+        assert_eq!(stage.saw(PinRule::FirstUse, tool("Finds notes.")), Standing::Quarantined);
+        let stage = Stage::new(Arc::new(NoScanner));
+        assert_eq!(stage.saw(PinRule::Explicit, tool("Finds notes.")), Standing::Quarantined);
+        let stage = Stage::new(Arc::new(Blocks));
+        assert_eq!(stage.saw(PinRule::Off, tool("Finds notes.")), Standing::Unpinned);
+        let unclassified = json!({"name": "unclassified", "description": "d"});
+        assert_eq!(stage.saw(PinRule::FirstUse, unclassified), Standing::Unpinned);
+    }
+
+    #[test]
+    fn what_was_seen_is_good_until_it_is_late_or_announced_to_have_changed() {
+        let stage = Stage::new(Arc::new(NoScanner));
+        let (name, now) = ("notes/search".parse().unwrap(), Timestamp::UNIX_EPOCH);
+        assert!(!stage.definitions.fresh(&name, now));
+        stage.saw(PinRule::FirstUse, tool("Finds notes."));
+        assert!(stage.definitions.fresh(&name, now));
+        assert!(!stage.definitions.fresh(&"notes/other".parse().unwrap(), now));
+        assert!(!stage.definitions.fresh(&name, now + SignedDuration::from_mins(11)));
+        stage.definitions.stale(&"notes".parse().unwrap());
+        assert!(!stage.definitions.fresh(&name, now) && stage.definitions.lists(&name));
+        assert!(Definitions::default().fresh(&name, now), "nobody watches");
+    }
+}

@@ -1,0 +1,257 @@
+//! Texts that speak to the model: scored phrases, which are data.
+
+use std::collections::BTreeMap;
+
+use gateway_core::definitions::Accepted;
+use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::fold::{readable, unspelled};
+use super::hidden_text::decoded;
+use super::places::{Kind, Place};
+use super::{Findings, INSTRUCTIONS, ScanProblem};
+
+/// From here on a definition is reported.
+pub const ENOUGH: u32 = 2;
+/// Nothing shorter says anything to anybody.
+const SHORTEST: usize = 6;
+/// What the compiled patterns may take together.
+const LARGEST_SET: usize = 64 << 20;
+
+/// One phrase as it is written.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenPhrase {
+    /// What such a phrase is for; phrases of one family add up less than those of several.
+    pub family: String,
+    /// 2 and 3 are enough alone; 1 is a cue, and needs another of a different family in the same text.
+    pub weight: u32,
+    /// A regular expression over the text in small letters, without accents, with one space between words.
+    pub pattern: String,
+    /// Where it may match: a parameter's name, or (the default) prose.
+    #[serde(default)]
+    pub names: bool,
+    /// Texts it must find, and texts it must not; a test holds it to them.
+    #[serde(default)]
+    pub must: Vec<String>,
+    #[serde(default)]
+    pub must_not: Vec<String>,
+}
+
+pub struct Phrases {
+    /// Of prose, and of parameters' names, each with the places of its patterns in `written`.
+    prose: (RegexSet, Vec<usize>),
+    names: (RegexSet, Vec<usize>),
+    written: Vec<Known>,
+    /// Another server's tool, named where something is demanded.
+    demand: Option<Regex>,
+}
+
+struct Known {
+    family: String,
+    weight: u32,
+    names: bool,
+    pattern: String,
+}
+
+impl Phrases {
+    pub fn compile(
+        terms: &BTreeMap<String, String>,
+        phrases: &[WrittenPhrase],
+        problems: &mut Vec<ScanProblem>,
+    ) -> Self {
+        let mut patterns = Vec::new();
+        let mut written = Vec::new();
+        for (place, phrase) in phrases.iter().enumerate() {
+            let mut say =
+                |key: &str, what: String| problems.push(ScanProblem { path: format!("phrases[{place}].{key}"), what });
+            if !(1..=3).contains(&phrase.weight) {
+                say("weight", format!("{} is not one of 1, 2, 3", phrase.weight));
+            }
+            let pattern = match spelled_out(&phrase.pattern, terms) {
+                Ok(pattern) => pattern,
+                Err(what) => {
+                    say("pattern", what);
+                    continue;
+                }
+            };
+            let (family, weight, names) = (phrase.family.clone(), phrase.weight, phrase.names);
+            written.push(Known { family, weight, names, pattern: phrase.pattern.clone() });
+            patterns.push((place, pattern));
+        }
+        let mut set = |names: bool| {
+            let chosen = || patterns.iter().zip(&written).enumerate().filter(|(_, (_, known))| known.names == names);
+            let texts = chosen().map(|(_, ((_, pattern), _))| pattern);
+            let set = RegexSetBuilder::new(texts).size_limit(LARGEST_SET).dfa_size_limit(LARGEST_SET).build();
+            let set = set.unwrap_or_else(|error| {
+                let before = problems.len();
+                // Together they do not say which of them it is.
+                for (_, ((place, pattern), _)) in chosen() {
+                    if let Err(error) = RegexBuilder::new(pattern).size_limit(LARGEST_SET).build() {
+                        problems
+                            .push(ScanProblem { path: format!("phrases[{place}].pattern"), what: error.to_string() });
+                    }
+                }
+                if problems.len() == before {
+                    problems.push(ScanProblem { path: "phrases".into(), what: error.to_string() });
+                }
+                RegexSet::empty()
+            });
+            (set, chosen().map(|(at, _)| at).collect::<Vec<usize>>())
+        };
+        let (prose, names) = (set(false), set(true));
+        let demand = Regex::new(r"\b(?:must|always|never|instead|do not use|don't use|deprecated|before|rather than|first|whenever|every time|each time|replace[sd]?|avoid)\b").ok();
+        Self { prose, names, written, demand }
+    }
+
+    pub fn score<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> u32 {
+        let mut heard = Vec::new();
+        for text in texts {
+            heard.extend(self.matches(text, Kind::Prose));
+        }
+        self.sum(&heard)
+    }
+
+    pub fn heard(&self, text: &str) -> Vec<&str> {
+        let known = self.matches(text, Kind::Prose).into_iter().filter_map(|at| self.written.get(at));
+        known.map(|known| known.pattern.as_str()).collect()
+    }
+
+    pub fn look_at(&self, places: &[Place<'_>], accepted: &[Accepted<'_>], server: &str, findings: &mut Findings<'_>) {
+        // Cues mean something only beside one another; what is loud counts wherever it stands.
+        let mut heard = Vec::new();
+        let mut loudest: Option<(u32, &str)> = None;
+        for place in places {
+            // The address of a schema's language and the like are no prose.
+            if ["/$schema", "/$id", "/$ref"].iter().any(|formal| place.path.ends_with(formal)) {
+                continue;
+            }
+            let here = self.matches(place.text, place.kind);
+            let loud =
+                |at: &&usize| place.kind != Kind::Prose || self.written.get(**at).is_some_and(|known| known.weight > 1);
+            heard.extend(here.iter().filter(loud).copied());
+            let score = self.sum(&here) + self.names_another(place, accepted, server);
+            if score > loudest.map_or(0, |(most, _)| most) {
+                loudest = Some((score, &place.path));
+            }
+        }
+        let all = self.sum(&heard);
+        let Some((most, path)) = loudest else { return };
+        if all.max(most) >= ENOUGH {
+            let mut families: Vec<_> =
+                heard.iter().filter_map(|at| Some(self.written.get(*at)?.family.as_str())).collect();
+            families.dedup();
+            families.sort_unstable();
+            families.dedup();
+            let families = if families.is_empty() { "steering".into() } else { families.join(", ") };
+            findings.say(INSTRUCTIONS, path, format!("speaks to the model rather than of the tool ({families})"));
+        }
+    }
+
+    /// The phrases found in any reading of a text.
+    fn matches(&self, text: &str, kind: Kind) -> Vec<usize> {
+        let (set, places) = if kind == Kind::Prose { &self.prose } else { &self.names };
+        if kind == Kind::Prose && text.len() < SHORTEST {
+            return Vec::new();
+        }
+        let plain = readable(text);
+        let mut found: Vec<usize> = set.matches(&plain).iter().collect();
+        if kind == Kind::Prose {
+            let hidden = decoded(text).map(|hidden| readable(&hidden));
+            for other in unspelled(&plain).into_iter().chain(hidden) {
+                found.extend(set.matches(&other).iter());
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found.into_iter().filter_map(|at| places.get(at).copied()).collect()
+    }
+
+    /// A cue counts once a family, and only where its family says nothing louder; everything else counts once.
+    fn sum(&self, heard: &[usize]) -> u32 {
+        let mut known: Vec<_> = heard.iter().filter_map(|at| Some((at, self.written.get(*at)?))).collect();
+        known.sort_unstable_by_key(|(at, _)| **at);
+        known.dedup_by_key(|(at, _)| **at);
+        let loud = |family: &str| known.iter().any(|(_, other)| other.weight > 1 && other.family == family);
+        let mut cues: Vec<&str> = known
+            .iter()
+            .filter(|(_, one)| one.weight == 1 && !loud(&one.family))
+            .map(|(_, one)| one.family.as_str())
+            .collect();
+        cues.sort_unstable();
+        cues.dedup();
+        let cues = u32::try_from(cues.len()).unwrap_or(u32::MAX);
+        known.iter().filter(|(_, one)| one.weight > 1).map(|(_, one)| one.weight).fold(cues, u32::saturating_add)
+    }
+
+    /// A tool has no business with the tools of another server.
+    fn names_another(&self, place: &Place<'_>, accepted: &[Accepted<'_>], server: &str) -> u32 {
+        if place.kind != Kind::Prose || accepted.is_empty() {
+            return 0;
+        }
+        let text = readable(place.text);
+        let demands = || self.demand.as_ref().is_some_and(|demand| demand.is_match(&text));
+        let own = |name: &str| {
+            accepted.iter().any(|known| {
+                known.server == server && known.definition.get("name").and_then(Value::as_str) == Some(name)
+            })
+        };
+        let named = accepted.iter().filter(|known| known.server != server).any(|known| {
+            let name = known.definition.get("name").and_then(Value::as_str).unwrap_or_default();
+            // A single word may be just a word.
+            name.len() >= 6
+                && name.contains(['_', '-', '.'])
+                && !own(name)
+                && contains_name(&text, &name.to_ascii_lowercase())
+        });
+        if named && demands() { ENOUGH } else { 0 }
+    }
+}
+
+fn contains_name(text: &str, name: &str) -> bool {
+    let part =
+        |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '-'));
+    text.match_indices(name).any(|(at, _)| {
+        let before = text.get(..at).and_then(|text| text.chars().next_back());
+        let after = text.get(at + name.len()..).and_then(|text| text.chars().next());
+        !part(before) && !part(after)
+    })
+}
+
+/// The pattern with every `<term>` replaced by what it stands for; terms may use others.
+fn spelled_out(pattern: &str, terms: &BTreeMap<String, String>) -> Result<String, String> {
+    let mut text = pattern.to_owned();
+    for _ in 0..4 {
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text.as_str();
+        let mut again = false;
+        while let Some((before, after)) = rest.split_once('<') {
+            out.push_str(before);
+            match after.split_once('>') {
+                Some((name, after))
+                    if !name.is_empty() && name.bytes().all(|letter| letter.is_ascii_lowercase() || letter == b'_') =>
+                {
+                    let meaning = terms
+                        .get(name)
+                        .ok_or_else(|| format!("there is no term `{name}`; a `<` of the text is written \\x3c"))?;
+                    out.push_str("(?:");
+                    out.push_str(meaning);
+                    out.push(')');
+                    again = true;
+                    rest = after;
+                }
+                _ => {
+                    out.push('<');
+                    rest = after;
+                }
+            }
+        }
+        out.push_str(rest);
+        text = out;
+        if !again {
+            return Ok(text);
+        }
+    }
+    Err("its terms refer to one another too deeply".into())
+}

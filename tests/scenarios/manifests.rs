@@ -1,0 +1,91 @@
+//! What a call counts as depends on what is asked: SQL that writes, an argument, the agent's own word.
+
+use portreeve_tests::{Kind, Stub, World};
+use serde_json::json;
+
+// Argument-dependent classification: an SQL write raises the class.
+#[tokio::test(flavor = "multi_thread")]
+async fn sql_counts_as_what_it_does() {
+    let tool = json!({ "name": "query", "description": "Runs SQL.", "inputSchema": { "type": "object" } });
+    let stub = Stub::with_definitions(vec![tool]).await;
+    let world = World::on(Kind::Sqlite)
+        .upstream("db", json!({ "url": stub.url() }))
+        .manifest_file(
+            "db",
+            json!({
+                "manifests": [{ "id": "db/query", "domain": "db", "risk_level": "READ_ONLY", "side_effects": false,
+                    "allowed_modes": ["SHADOW", "ADVISORY", "PARTIAL_AUTO", "FULL_AUTO"] }],
+                "handling": { "db/query": { "sql": { "argument": "sql", "dialect": "postgres" } } },
+            }),
+        )
+        .start();
+    let (a1, a3, a4) = (world.agent("a-1", "A1"), world.agent("a-3", "A3"), world.agent("a-4", "A4"));
+    for (sql, shadow, partial, full) in [
+        ("select * from t", "allow", "allow", "allow"),
+        ("insert into t values (1)", "deny", "allow", "allow"),
+        ("delete from t", "deny", "deny", "approval_required"),
+        ("select 1; drop table t", "deny", "deny", "approval_required"),
+        ("gibberish", "deny", "deny", "approval_required"),
+    ] {
+        for (agent, expected) in [(&a1, shadow), (&a3, partial), (&a4, full)] {
+            let answer = agent.call("db/query", json!({ "sql": sql })).await;
+            assert_eq!(answer.decision(), expected, "{sql}: {}", answer.text());
+        }
+    }
+    assert_eq!(stub.calls(), 5, "only what was allowed reached the tool");
+    assert_eq!(a1.tools("/db/mcp").await, ["query"], "a list knows no arguments");
+}
+
+// acceptance 106: exactly five fields; wrong values, extra keys and contradictions are refused. acceptance 109, 55: an administrator
+// sees what nobody classified with a suggestion, and classifies it for its own tenant.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_classifies_a_tool_for_itself() {
+    for kind in [Kind::Sqlite, Kind::Postgres] {
+        let tool = json!({ "name": "search", "description": "Finds notes.", "inputSchema": { "type": "object" },
+            "annotations": { "readOnlyHint": true, "openWorldHint": false } });
+        let stub = Stub::with_definitions(vec![tool]).await;
+        let world = World::on(kind).upstream("notes", json!({ "url": stub.url() })).start();
+        let agent = world.agent("a-1", "A1");
+        let admin = world.admin();
+        assert!(agent.tools("/notes/mcp").await.is_empty(), "nobody classified it");
+        assert_eq!(agent.call("notes/search", json!({})).await.denied_by(), ["manifest"]);
+        world
+            .eventually(
+                "SELECT count(*) FROM tool_registry WHERE name = 'notes/search' AND risk_level = 'unclassified'",
+                1,
+            )
+            .await;
+        let listed = world.api("GET", "/api/tools", &admin.key, None).await;
+        let listed = listed.message();
+        let shown = &listed["tools"][0];
+        assert_eq!((&shown["tool"], &shown["state"]), (&json!("notes/search"), &json!("unclassified")), "{shown}");
+        assert_eq!(shown["suggestion"]["manifest"]["risk_level"], "READ_ONLY");
+
+        let good = json!({ "id": "notes/search", "domain": "notes", "risk_level": "READ_ONLY", "side_effects": false,
+            "allowed_modes": ["SHADOW", "FULL_AUTO"] });
+        let but = |key: &str, value: serde_json::Value| {
+            let mut bad = good.clone();
+            bad[key] = value;
+            bad
+        };
+        let mut without = good.clone();
+        without.as_object_mut().unwrap().remove("domain");
+        for bad in [
+            but("extra", json!(1)),
+            but("risk_level", json!("READ")),
+            but("side_effects", json!(true)),
+            but("allowed_modes", json!([])),
+            but("allowed_modes", json!(["AUTO"])),
+            but("domain", json!("governance")),
+            without,
+        ] {
+            let refused = world.api("POST", "/api/manifests", &admin.key, Some(bad.clone())).await;
+            assert_eq!(refused.status, 422, "{bad}");
+        }
+        assert_eq!(world.api("POST", "/api/manifests", &admin.key, Some(good)).await.status, 201);
+        assert_eq!(world.api("POST", "/api/manifests", &agent.key, None).await.status, 403);
+        world.live().await;
+        assert_eq!(agent.call("notes/search", json!({})).await.decision(), "allow");
+        assert_eq!(agent.tools("/notes/mcp").await, ["search"]);
+    }
+}
