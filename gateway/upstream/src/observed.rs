@@ -103,10 +103,6 @@ impl Upstream for Observed {
         self.inner.definition(asked_for, tool).await
     }
 
-    fn known_definition(&self, asked_for: &Exchange, tool: &str) -> Option<Arc<Value>> {
-        self.inner.known_definition(asked_for, tool)
-    }
-
     fn spoken(&self) -> Spoken {
         self.inner.spoken()
     }

@@ -27,7 +27,7 @@ pub(super) struct Errand {
     /// The state it came with, to be used up when it is sent.
     pub(super) spend: Option<Spend>,
     pub(super) slot: Option<StreamSlot>,
-    pub(super) mirrored: Vec<Mirrored>,
+    pub(super) mirrored: Arc<[Mirrored]>,
     /// The event of ours after which a broken stream is to go on.
     pub(super) resumes: Option<String>,
 }

@@ -1,7 +1,7 @@
 //! How a session of the session eras begins: what the handshake settled, and the id that is made of it.
 
 use futures::StreamExt;
-use gateway_protocol::Revision;
+use gateway_protocol::{Message, Revision};
 use gateway_protocol::era::{Handshake, InputKind};
 use serde_json::{Value, json};
 
