@@ -172,14 +172,6 @@ impl TenantStore for Registry {
         unused()
     }
 
-    async fn set_agent_autonomy(&self, _: TenantId, _: &AgentId, _: Autonomy) -> Result<(), StoreError> {
-        unused()
-    }
-
-    async fn set_agent_roles(&self, _: TenantId, _: &AgentId, _: &[String]) -> Result<(), StoreError> {
-        unused()
-    }
-
     async fn add_key(&self, _: TenantId, _: &AgentId, _: &str, _: &str) -> Result<Uuid, StoreError> {
         unused()
     }
