@@ -24,7 +24,6 @@ use gateway_upstream::{Engine, Member, ServerInfo};
 use jiff::SignedDuration;
 use rand::RngCore;
 use tokio::task::AbortHandle;
-use uuid::Uuid;
 
 use crate::clock::SystemClock;
 use crate::config::{AuditWait, Config, OnDenied, Problem};

@@ -145,7 +145,8 @@ async fn active_keys(tenants: &dyn TenantStore) -> Result<(usize, usize), StoreE
 }
 
 async fn upstreams(config: &Config, sheet: &mut Sheet) {
-    let configured = match Configured::default().changed_to(config) {
+    // Whoever only looks accepts no definition.
+    let configured = match Configured::default().changed_to(config, &Arc::default()) {
         Ok(configured) => configured,
         Err(error) => return sheet.bad("upstreams", error.to_string(), "correct the configuration"),
     };
