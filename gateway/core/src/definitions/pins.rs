@@ -398,7 +398,8 @@ mod tests {
 
         /// What was noted becomes rows.
         fn stored(&self) {
-            let rows = self.noted.0.lock().unwrap().iter().map(|news| PinRow {
+            let noted = self.noted.0.lock().unwrap();
+            let rows = noted.iter().map(|news| PinRow {
                 tool: news.tool.clone(),
                 hash: news.hash.clone(),
                 state: news.state,
