@@ -13,10 +13,10 @@ use sqlx::postgres::PgPool;
 use crate::not_yet::NotYet;
 use crate::once::{PostgresOnce, SqliteOnce};
 use crate::postgres::{
-    self, PostgresLedger, PostgresLive, PostgresPolicies, PostgresStanding, PostgresTenants, PostgresTools,
+    self, PostgresApprovals, PostgresLedger, PostgresLive, PostgresPolicies, PostgresStanding, PostgresTenants, PostgresTools,
 };
 use crate::sqlite::{
-    SqliteLedger, SqliteLive, SqlitePolicies, SqlitePools, SqliteStanding, SqliteTenants, SqliteTools,
+    SqliteApprovals, SqliteLedger, SqliteLive, SqlitePolicies, SqlitePools, SqliteStanding, SqliteTenants, SqliteTools,
 };
 
 /// One open database. Open it on the runtime that outlives everything that uses it.
@@ -57,7 +57,7 @@ impl Store {
                 policies: Arc::new(SqlitePolicies(pools.clone())),
                 live: Arc::new(SqliteLive(pools.clone())),
                 pins: Arc::new(NotYet),
-                approvals: Arc::new(NotYet),
+                approvals: Arc::new(SqliteApprovals(pools.clone())),
                 standing: Arc::new(SqliteStanding(pools.clone())),
                 proofs: Arc::new(NotYet),
                 history: Arc::new(NotYet),
@@ -79,7 +79,7 @@ impl Store {
             policies: Arc::new(PostgresPolicies(pool.clone())),
             live: Arc::new(PostgresLive::new(pool.clone())),
             pins: Arc::new(NotYet),
-            approvals: Arc::new(NotYet),
+            approvals: Arc::new(PostgresApprovals(pool.clone())),
             standing: Arc::new(PostgresStanding(pool.clone())),
             proofs: Arc::new(NotYet),
             history: Arc::new(NotYet),
