@@ -10,6 +10,8 @@
 mod access;
 mod adp;
 mod aggregate;
+mod approval_rounds;
+mod approvals;
 mod architecture;
 mod bridge_legs;
 mod bypasses;
