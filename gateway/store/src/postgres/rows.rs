@@ -30,6 +30,7 @@ pub(super) fn agent_row(row: &PgRow) -> Result<AgentRow, BoxError> {
         owner_name: row.try_get("owner_name")?,
         owner_email: row.try_get("owner_email")?,
         status: row.try_get("status")?,
+        metadata: row.try_get::<Option<Json<_>>, _>("metadata")?.map(|json| json.0),
         created_at: row.try_get("created_at")?,
         updated_at: row.try_get("updated_at")?,
     })
