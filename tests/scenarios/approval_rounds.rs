@@ -49,7 +49,10 @@ async fn a_server_that_asks_back_needs_no_second_yes() {
     let (theirs, questions) = asked(&send(&agent, call(Some((&ours, yes.clone())))).await);
     assert!(!questions.contains_key("approval"), "the server's own question: {questions:?}");
     assert_eq!(executed(), "", "it asks before it acts");
-    let sure: Value = questions.keys().map(|key| (key.clone(), json!({ "action": "accept", "content": { "confirm": true } }))).collect();
+    let sure: Value = questions
+        .keys()
+        .map(|key| (key.clone(), json!({ "action": "accept", "content": { "confirm": true } })))
+        .collect();
     let done = send(&agent, call(Some((&theirs, sure.clone())))).await;
     assert_eq!(executed(), "\"DROP TABLE public.pots\"\n", "{}", done.text());
 

@@ -65,20 +65,30 @@ async fn six_calls(kind: Kind) {
 
     world.cli_json(&["approval", "reject", &other, "--note", "not that one"]);
     refused(&delete(2).await, "rejected");
-    world.database.sql(&format!("UPDATE approvals SET deadline = asked_at WHERE id = '{third}'"));
-    let expired = format!("SELECT count(*) FROM approvals WHERE id = '{third}' AND status = 'expired' AND decision_trace IS NOT NULL");
+    let late = waits(&delete(3).await);
+    let long_ago = "asked_at = '2026-01-01T00:00:00.000000Z', deadline = '2026-01-01T01:00:00.000000Z'";
+    world.database.sql(&format!("UPDATE approvals SET {long_ago} WHERE id = '{late}'"));
+    let expired = format!(
+        "SELECT count(*) FROM approvals WHERE id = '{late}' AND status = 'expired' AND decision_trace IS NOT NULL"
+    );
     world.eventually(&expired, 1).await;
-    refused(&delete(1).await, "expired");
+    refused(&delete(3).await, "expired");
     assert_eq!(stub.calls(), 1);
 
     let decided = "SELECT count(*) FROM approvals WHERE status = 'used' AND used_trace IS NOT NULL AND decision_trace IS NOT NULL";
     assert_eq!(world.database.count(decided), 1);
     // Every wait is an escalation; approved, rejected and expired are one approval each; the run is a decision.
-    assert_eq!(traces(&world, "a-4", "escalation"), 5);
+    assert_eq!(traces(&world, "a-4", "escalation"), 6);
     assert_eq!(traces(&world, "a-4", "approval"), 3);
     assert_eq!(traces(&world, "a-4", "decision"), 3);
     let linked = format!("SELECT count(*) FROM agent_traces WHERE CAST(context AS TEXT) LIKE '%{first}%'");
     assert_eq!(world.database.count(&linked), 4, "asked twice, approved, run");
+    // As after a crash between the row and the trace: it is looked after, and nothing is doubled.
+    world
+        .database
+        .sql("UPDATE approvals SET decision_trace = NULL, decided_at = asked_at WHERE decided_at IS NOT NULL");
+    world.eventually("SELECT count(*) FROM approvals WHERE decided_at IS NOT NULL AND decision_trace IS NULL", 0).await;
+    assert_eq!(traces(&world, "a-4", "approval"), 3);
     assert_eq!(world.verify().0, 0);
 }
 
@@ -146,7 +156,10 @@ async fn a_yes_is_bound_to_what_was_asked_under_which_rules() {
 async fn administrators_decide_for_their_tenant_with_other_eyes() {
     let stub = Stub::start(&["delete"]).await;
     let world = staged(Kind::Postgres, &stub).start();
-    let agent = world.agent_with("a-4", &["--autonomy", "A4", "--max-risk", "R4", "--owner-email", "Ada@example.com", "--owner-name", "Ada"]);
+    let agent = world.agent_with(
+        "a-4",
+        &["--autonomy", "A4", "--max-risk", "R4", "--owner-email", "Ada@example.com", "--owner-name", "Ada"],
+    );
     let stranger = world.cli_json(&["tenant", "add", "other"])["admin_key"].as_str().unwrap().to_owned();
     let admin = world.admin_key.clone();
     let call = |n: u32| agent.call("crm/delete", json!({ "id": n }));
@@ -178,7 +191,12 @@ async fn administrators_decide_for_their_tenant_with_other_eyes() {
     world.cli_json(&["restore", "tool", "crm/delete"]);
     world.live().await;
     let approved = world.api("POST", &format!("{path}/approve"), &admin, Some(json!({ "note": "fine" }))).await;
-    assert_eq!((approved.status, approved.message()["status"].as_str()), (200, Some("approved")), "{}", approved.text());
+    assert_eq!(
+        (approved.status, approved.message()["status"].as_str()),
+        (200, Some("approved")),
+        "{}",
+        approved.text()
+    );
     assert_eq!(world.api("POST", &format!("{path}/reject"), &admin, None).await.status, 409);
     assert_eq!((call(1).await.decision().as_str(), stub.calls()), ("allow", 1));
 
@@ -289,7 +307,11 @@ async fn a_modern_caller_is_sent_to_a_page_and_comes_back() {
     assert!(seen["params"].get("requestState").is_none() && seen["params"].get("inputResponses").is_none(), "{seen}");
 
     let replayed = send(&agent, asking(id_1.clone(), Some((&state, "accept")), page)).await;
-    assert!(replayed.message()["result"]["resultType"] == "input_required" || replayed.status == 400, "{}", replayed.text());
+    assert!(
+        replayed.message()["result"]["resultType"] == "input_required" || replayed.status == 400,
+        "{}",
+        replayed.text()
+    );
     assert_eq!(stub.calls(), 1);
     assert_eq!(world.database.count("SELECT count(*) FROM approvals WHERE decided_by IS NOT NULL"), 1);
     assert_eq!(world.verify().0, 0);
@@ -297,7 +319,8 @@ async fn a_modern_caller_is_sent_to_a_page_and_comes_back() {
 
 /// Every write is looked at, and somebody has so long for it.
 fn looked_at(time: &str) -> String {
-    let rule = json!({ "condition": { "tool": "crm/write" }, "requirement": "human_approval", "max_response_time": time });
+    let rule =
+        json!({ "condition": { "tool": "crm/write" }, "requirement": "human_approval", "max_response_time": time });
     let policy = json!({ "policy_id": "POL-LOOK", "name": "writes are looked at", "category": "writes", "severity": "high", "mode": "enforce", "rule": rule });
     json!({ "policies": [policy] }).to_string()
 }
@@ -349,7 +372,8 @@ impl Sitting {
         let params = json!({ "protocolVersion": "2025-11-25", "capabilities": { "elicitation": elicitation }, "clientInfo": { "name": "c", "version": "1" } });
         let opening = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
         let opened = agent.post("/crm/mcp", &opening).await;
-        let session = opened.header("mcp-session-id").unwrap_or_else(|| panic!("no session: {}", opened.text())).to_owned();
+        let session =
+            opened.header("mcp-session-id").unwrap_or_else(|| panic!("no session: {}", opened.text())).to_owned();
         Self { agent: agent.clone(), session }
     }
 
@@ -364,12 +388,17 @@ impl Sitting {
     }
 
     /// A call whose answer is a stream, and the question that comes first on it.
-    async fn ask(&self, tool: &str, arguments: Value) -> (Value, impl futures::Stream<Item = bytes::Bytes> + Unpin + use<>) {
+    async fn ask(
+        &self,
+        tool: &str,
+        arguments: Value,
+    ) -> (Value, impl futures::Stream<Item = bytes::Bytes> + Unpin + use<>) {
         let call = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": { "name": tool, "arguments": arguments } });
         let url = format!("{}/crm/mcp", self.agent.base);
         let response = self.agent.client.open("POST", &url, &self.headers(), call.to_string().into()).await;
         let mut body = pieces(response);
-        let first = tokio::time::timeout(Duration::from_secs(20), body.next()).await.expect("an event in time").unwrap();
+        let first =
+            tokio::time::timeout(Duration::from_secs(20), body.next()).await.expect("an event in time").unwrap();
         let first = String::from_utf8(first.to_vec()).unwrap();
         let data = first.lines().find_map(|line| line.strip_prefix("data:")).unwrap_or_else(|| panic!("{first}"));
         (serde_json::from_str(data.trim()).unwrap_or_else(|_| panic!("{first}")), body)
@@ -393,10 +422,7 @@ async fn rest(mut body: impl futures::Stream<Item = bytes::Bytes> + Unpin) -> Ve
 // acceptance 110 and 72, asked on the stream (the session eras): answered on another node than the one that waits.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_with_a_session_is_asked_on_its_stream() {
-    let initialize = portreeve_tests::Step::on("initialize").session("s-1").result(json!({
-        "protocolVersion": "2025-11-25", "capabilities": { "tools": {} }, "serverInfo": { "name": "stub", "version": "1" },
-    }));
-    let stub = Stub::scripted(vec![initialize.always()]).await;
+    let stub = Stub::scripted(vec![sessions()]).await;
     let world = staged(Kind::Postgres, &stub).policy_file("rules/own.yaml", &looked_at("PT10M")).start();
     let node = world.second_node();
     let there = format!("http://127.0.0.1:{}", node.port);
@@ -405,7 +431,11 @@ async fn a_caller_with_a_session_is_asked_on_its_stream() {
 
     // A page: what the client says to it decides nothing, the page does.
     let (question, body) = sitting.ask("delete", json!({ "id": 1 })).await;
-    assert_eq!((question["method"].as_str(), question["params"]["mode"].as_str()), (Some("elicitation/create"), Some("url")), "{question}");
+    assert_eq!(
+        (question["method"].as_str(), question["params"]["mode"].as_str()),
+        (Some("elicitation/create"), Some("url")),
+        "{question}"
+    );
     let id = question["params"]["elicitationId"].as_str().unwrap().to_owned();
     assert_eq!(sitting.answer(&there, &question["id"], "accept").await, 202);
     assert_eq!(stub.calls(), 0);
@@ -435,6 +465,61 @@ async fn a_caller_with_a_session_is_asked_on_its_stream() {
     assert_eq!(traces(&world, "a-4", "escalation"), 3);
     assert_eq!(traces(&world, "a-4", "approval"), 3);
     assert_eq!(world.verify().0, 0);
+}
+
+fn sessions() -> portreeve_tests::Step {
+    let result = json!({
+        "protocolVersion": "2025-11-25", "capabilities": { "tools": {} }, "serverInfo": { "name": "stub", "version": "1" },
+    });
+    portreeve_tests::Step::on("initialize").session("s-1").result(result).always()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_does_not_wait_for_ever() {
+    let stub = Stub::scripted(vec![sessions()]).await;
+    let limits = json!({ "agent_per_minute": 0, "hold_seconds": 1 });
+    let world = staged(Kind::Sqlite, &stub).set("limits", limits).start();
+    let agent = world.agent("a-4", "A4");
+    let sitting = Sitting::begin(&agent, json!({ "url": {} })).await;
+    let (question, body) = sitting.ask("delete", json!({ "id": 1 })).await;
+    let events = rest(body).await;
+    let object = &events[0]["result"]["_meta"]["io.portreeve/decision"];
+    assert_eq!(object["decision"], "approval_required", "{events:?}");
+    assert_eq!(object["approval_id"], question["params"]["elicitationId"], "{events:?}");
+    // The row stays: approved later, the same call runs.
+    world.cli_json(&["approval", "approve", object["approval_id"].as_str().unwrap()]);
+    assert_eq!(agent.call("crm/delete", json!({ "id": 1 })).await.decision(), "allow");
+    assert_eq!((stub.calls(), traces(&world, "a-4", "escalation")), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_stopped_while_waiting_waits_no_longer() {
+    let stub = Stub::scripted(vec![sessions()]).await;
+    let world = staged(Kind::Sqlite, &stub).start();
+    let agent = world.agent("a-4", "A4");
+    let sitting = Sitting::begin(&agent, json!({ "url": {} })).await;
+    let (_, body) = sitting.ask("delete", json!({ "id": 1 })).await;
+    world.cli_json(&["kill", "agent", "a-4", "--tenant", "acme"]);
+    let events = rest(body).await;
+    let last = events.last().map(ToString::to_string).unwrap_or_default();
+    assert!(last.is_empty() || last.contains("\"deny\""), "{events:?}");
+    assert_eq!(stub.calls(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_nobody_can_be_asked_nothing_runs() {
+    let stub = Stub::start(&["delete"]).await;
+    let world = staged(Kind::Postgres, &stub).start();
+    let agent = world.agent("a-4", "A4");
+    let call = || agent.call("crm/delete", json!({ "id": 1 }));
+    let id = waits(&call().await);
+    world.cli_json(&["approval", "approve", &id]);
+    world.database.sql("ALTER TABLE approvals RENAME TO approvals_elsewhere");
+    let answer = call().await;
+    assert_eq!((answer.status, answer.message()["error"]["code"].clone()), (503, json!(5030)), "{}", answer.text());
+    assert_eq!(stub.calls(), 0);
+    world.database.sql("ALTER TABLE approvals_elsewhere RENAME TO approvals");
+    assert_eq!((call().await.decision().as_str(), stub.calls()), ("allow", 1), "the yes was not used up");
 }
 
 /// Takes one POST and writes down what it was sent, as somebody with a few lines of Python would.
@@ -475,7 +560,10 @@ async fn a_signed_notice_leads_people_to_the_page() {
     world.eventually("SELECT count(*) FROM approvals WHERE notified_at IS NOT NULL", 1).await;
     let told: Value = serde_json::from_slice(&std::fs::read(&taken).unwrap()).unwrap();
     assert_eq!((told["good"].clone(), told["body"]["approval_id"].clone()), (json!(true), json!(id)), "{told}");
-    assert_eq!((told["body"]["type"].as_str(), told["body"]["tool"].as_str()), (Some("approval.requested"), Some("crm/delete")));
+    assert_eq!(
+        (told["body"]["type"].as_str(), told["body"]["tool"].as_str()),
+        (Some("approval.requested"), Some("crm/delete"))
+    );
     assert!(!told.to_string().contains("something private"), "{told}");
     let page = world.client.send("GET", told["body"]["url"].as_str().unwrap(), &[], "").await;
     assert!(page.status == 200 && page.text().contains("something private"), "{}", page.text());

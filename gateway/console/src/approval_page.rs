@@ -111,7 +111,8 @@ fn described(row: &ApprovalRecord, token: &str, told: &str) -> String {
         Some(shown) => serde_json::to_string_pretty(shown).unwrap_or_default(),
         None => "(not shown)".into(),
     };
-    let told = if told.is_empty() { String::new() } else { format!("<p role=\"status\"><strong>{}</strong></p>", safe(told)) };
+    let told =
+        if told.is_empty() { String::new() } else { format!("<p role=\"status\"><strong>{}</strong></p>", safe(told)) };
     let decided = row.decided_by.as_deref().map(|by| format!(" by {}", safe(by))).unwrap_or_default();
     let eyes = if asked.four_eyes { "<p>Somebody other than the agent's own user must approve this.</p>" } else { "" };
     let form = if row.status == ApprovalStatus::Pending { form(token) } else { String::new() };
@@ -149,7 +150,9 @@ fn safe(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\n' => out.push('\n'),
-            hidden if hidden.is_control() || is_invisible(hidden) => out.push_str(&format!("[U+{:04X}]", u32::from(hidden))),
+            hidden if hidden.is_control() || is_invisible(hidden) => {
+                out.push_str(&format!("[U+{:04X}]", u32::from(hidden)))
+            }
             plain => out.push(plain),
         }
     }

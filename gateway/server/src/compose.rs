@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use gateway_console::{Console, Stranger};
+use gateway_core::approvals::Terms;
 use gateway_core::gateway::{Gateway, Ports, Settings};
 use gateway_core::home::Home;
 use gateway_core::identity::{Credential, Principal};
 use gateway_core::matrix::Matrix;
-use gateway_core::approvals::Terms;
 use gateway_core::ports::{ExecutionEngine, NoNotifier, Notifier, Peers, Seal, Upstream, Usage};
 use gateway_core::refusal::Manner;
 use gateway_core::{Chain, Namespace};

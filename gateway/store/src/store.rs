@@ -13,7 +13,8 @@ use sqlx::postgres::PgPool;
 use crate::not_yet::NotYet;
 use crate::once::{PostgresOnce, SqliteOnce};
 use crate::postgres::{
-    self, PostgresApprovals, PostgresLedger, PostgresLive, PostgresPolicies, PostgresStanding, PostgresTenants, PostgresTools,
+    self, PostgresApprovals, PostgresLedger, PostgresLive, PostgresPolicies, PostgresStanding, PostgresTenants,
+    PostgresTools,
 };
 use crate::sqlite::{
     SqliteApprovals, SqliteLedger, SqliteLive, SqlitePolicies, SqlitePools, SqliteStanding, SqliteTenants, SqliteTools,

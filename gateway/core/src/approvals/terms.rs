@@ -31,13 +31,7 @@ pub struct Terms {
 impl Default for Terms {
     fn default() -> Self {
         let minute = Duration::from_secs(60);
-        Self {
-            deadline: minute * 60,
-            use_within: minute * 15,
-            show_arguments: true,
-            most: 100,
-            console: String::new(),
-        }
+        Self { deadline: minute * 60, use_within: minute * 15, show_arguments: true, most: 100, console: String::new() }
     }
 }
 
@@ -100,7 +94,8 @@ mod tests {
 
     #[test]
     fn what_looks_like_a_secret_is_not_shown() {
-        let seen = readable(&json!({ "to": "a", "Api_Key": "k", "in": [{ "userPassword": "p", "n": 1 }], "x": "a\0b" }));
+        let seen =
+            readable(&json!({ "to": "a", "Api_Key": "k", "in": [{ "userPassword": "p", "n": 1 }], "x": "a\0b" }));
         let expected = json!({ "to": "a", "Api_Key": "(hidden)", "in": [{ "userPassword": "(hidden)", "n": 1 }], "x": "a\u{fffd}b" });
         assert_eq!(seen, expected);
     }

@@ -221,7 +221,10 @@ impl Gateway {
         if written.is_ok_and(|receipt| receipt.is_some())
             && let Err(error) = self.ports.approvals.recorded(row.asked.id, &trace).await
         {
-            tracing::warn!(error = &error as &dyn std::error::Error, "a decision's record could not be marked: {error}");
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "a decision's record could not be marked: {error}"
+            );
         }
     }
 

@@ -103,8 +103,9 @@ async fn decide(args: DecideArgs, approve: bool) -> Result<(), Failure> {
     let config = args.common.place.config()?;
     let store = args.common.store().await?;
     let decided = desk::without_rules(&store, &config).decide(&who, Via::Cli, args.id, approve, args.note).await;
-    let decided = decided
-        .map_err(|error| Failure::of(&error).with_hint("`portreeve approval list --status pending` shows what waits"))?;
+    let decided = decided.map_err(|error| {
+        Failure::of(&error).with_hint("`portreeve approval list --status pending` shows what waits")
+    })?;
     let what = decided.asked.tool.as_ref().map_or_else(|| decided.asked.kind.to_string(), ToString::to_string);
     let told = match (approve, decided.use_by) {
         (true, Some(until)) => format!(

@@ -150,12 +150,7 @@ fn comes_up(address: SocketAddr) -> bool {
     false
 }
 
-fn play(
-    address: SocketAddr,
-    config: &Config,
-    residents: &Residents,
-    step: &Step,
-) -> Result<(String, bool), String> {
+fn play(address: SocketAddr, config: &Config, residents: &Residents, step: &Step) -> Result<(String, bool), String> {
     let agent = residents.of(step.who).ok_or("there is no such agent")?;
     if step.expected == Expected::Approved {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

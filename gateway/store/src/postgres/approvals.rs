@@ -82,7 +82,9 @@ impl Approvals for PostgresApprovals {
 
     async fn find(&self, tenant: Option<TenantId>, id: Uuid) -> Result<Option<ApprovalRecord>, StoreError> {
         let asked = sqlx::query(concat!(
-            "SELECT ", columns!(), " FROM approvals WHERE id = $1 AND ($2::uuid IS NULL OR tenant_id = $2)"
+            "SELECT ",
+            columns!(),
+            " FROM approvals WHERE id = $1 AND ($2::uuid IS NULL OR tenant_id = $2)"
         ))
         .bind(id)
         .bind(tenant.map(|tenant| tenant.0))
@@ -92,7 +94,9 @@ impl Approvals for PostgresApprovals {
 
     async fn list(&self, query: &ApprovalQuery) -> Result<Vec<ApprovalRecord>, StoreError> {
         let asked = sqlx::query(concat!(
-            "SELECT ", columns!(), " FROM approvals WHERE ($1::uuid IS NULL OR tenant_id = $1) \
+            "SELECT ",
+            columns!(),
+            " FROM approvals WHERE ($1::uuid IS NULL OR tenant_id = $1) \
              AND ($2::text IS NULL OR status = $2) AND ($3::text IS NULL OR agent_id = $3) \
              ORDER BY approvals.asked_at DESC, id DESC LIMIT $4"
         ))
@@ -137,7 +141,8 @@ impl Approvals for PostgresApprovals {
     async fn use_up(&self, id: Uuid, binding: &str, trace: &TraceId, now: Timestamp) -> Result<bool, StoreError> {
         let used = sqlx::query(concat!(
             "UPDATE approvals SET status = 'used', used_at = $3::text::timestamptz, used_trace = $4 \
-             WHERE id = $1 AND binding = $2 AND status = 'approved' AND use_by > $3::text::timestamptz AND ", going!()
+             WHERE id = $1 AND binding = $2 AND status = 'approved' AND use_by > $3::text::timestamptz AND ",
+            going!()
         ))
         .bind(id)
         .bind(binding)
@@ -154,7 +159,9 @@ impl Approvals for PostgresApprovals {
     async fn sweep(&self, now: Timestamp) -> Result<Swept, StoreError> {
         let expired = self.expire(None, now).await?;
         let asked = sqlx::query(concat!(
-            "SELECT ", columns!(), " FROM approvals WHERE decision_trace IS NULL AND decided_at IS NOT NULL \
+            "SELECT ",
+            columns!(),
+            " FROM approvals WHERE decision_trace IS NULL AND decided_at IS NOT NULL \
              AND decided_at < $1::text::timestamptz ORDER BY approvals.decided_at LIMIT $2"
         ))
         .bind(written_after(now, -WRITING_TIME))
@@ -203,7 +210,9 @@ impl Approvals for PostgresApprovals {
 impl PostgresApprovals {
     async fn newest(&self, binding: &str) -> Result<Option<ApprovalRecord>, StoreError> {
         let asked = sqlx::query(concat!(
-            "SELECT ", columns!(), " FROM approvals WHERE binding = $1 ORDER BY approvals.asked_at DESC, id DESC LIMIT 1"
+            "SELECT ",
+            columns!(),
+            " FROM approvals WHERE binding = $1 ORDER BY approvals.asked_at DESC, id DESC LIMIT 1"
         ))
         .bind(binding)
         .fetch_optional(&self.0);
@@ -254,12 +263,14 @@ impl PostgresApprovals {
             concat!(
                 "UPDATE approvals SET status = 'expired', decided_at = $1::text::timestamptz, decision_trace = NULL \
                  WHERE id IN (SELECT id FROM approvals WHERE status = 'pending' AND deadline <= $1::text::timestamptz \
-                 AND ($2::text IS NULL OR binding = $2) LIMIT $3) AND status = 'pending' RETURNING ", columns!()
+                 AND ($2::text IS NULL OR binding = $2) LIMIT $3) AND status = 'pending' RETURNING ",
+                columns!()
             ),
             concat!(
                 "UPDATE approvals SET status = 'expired', decided_at = $1::text::timestamptz, decision_trace = NULL \
                  WHERE id IN (SELECT id FROM approvals WHERE status = 'approved' AND use_by <= $1::text::timestamptz \
-                 AND ($2::text IS NULL OR binding = $2) LIMIT $3) AND status = 'approved' RETURNING ", columns!()
+                 AND ($2::text IS NULL OR binding = $2) LIMIT $3) AND status = 'approved' RETURNING ",
+                columns!()
             ),
         ] {
             let ended = sqlx::query(late).bind(written(now)).bind(binding).bind(AT_ONCE).fetch_all(&self.0);

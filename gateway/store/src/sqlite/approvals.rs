@@ -73,7 +73,9 @@ impl Approvals for SqliteApprovals {
 
     async fn find(&self, tenant: Option<TenantId>, id: Uuid) -> Result<Option<ApprovalRecord>, StoreError> {
         let asked = sqlx::query(concat!(
-            "SELECT ", columns!(), " FROM approvals WHERE id = ?1 AND (?2 IS NULL OR tenant_id = ?2)"
+            "SELECT ",
+            columns!(),
+            " FROM approvals WHERE id = ?1 AND (?2 IS NULL OR tenant_id = ?2)"
         ))
         .bind(id.to_string())
         .bind(tenant.map(|tenant| tenant.to_string()))
@@ -83,7 +85,9 @@ impl Approvals for SqliteApprovals {
 
     async fn list(&self, query: &ApprovalQuery) -> Result<Vec<ApprovalRecord>, StoreError> {
         let asked = sqlx::query(concat!(
-            "SELECT ", columns!(), " FROM approvals WHERE (?1 IS NULL OR tenant_id = ?1) \
+            "SELECT ",
+            columns!(),
+            " FROM approvals WHERE (?1 IS NULL OR tenant_id = ?1) \
              AND (?2 IS NULL OR status = ?2) AND (?3 IS NULL OR agent_id = ?3) \
              ORDER BY approvals.asked_at DESC, id DESC LIMIT ?4"
         ))
@@ -110,7 +114,10 @@ impl Approvals for SqliteApprovals {
         let status = if verdict.approve { ApprovalStatus::Approved } else { ApprovalStatus::Rejected };
         let decided = sqlx::query(concat!(
             "UPDATE approvals SET status = ?2, decided_at = ?3, decided_by = ?4, note = ?5, use_by = ?6 \
-             WHERE id = ?1 AND status = 'pending' AND deadline > ?3 AND ", going!(), " RETURNING ", columns!()
+             WHERE id = ?1 AND status = 'pending' AND deadline > ?3 AND ",
+            going!(),
+            " RETURNING ",
+            columns!()
         ))
         .bind(id.to_string())
         .bind(status.as_str())
@@ -128,7 +135,8 @@ impl Approvals for SqliteApprovals {
     async fn use_up(&self, id: Uuid, binding: &str, trace: &TraceId, now: Timestamp) -> Result<bool, StoreError> {
         let used = sqlx::query(concat!(
             "UPDATE approvals SET status = 'used', used_at = ?3, used_trace = ?4 \
-             WHERE id = ?1 AND binding = ?2 AND status = 'approved' AND use_by > ?3 AND ", going!()
+             WHERE id = ?1 AND binding = ?2 AND status = 'approved' AND use_by > ?3 AND ",
+            going!()
         ))
         .bind(id.to_string())
         .bind(binding)
@@ -145,7 +153,9 @@ impl Approvals for SqliteApprovals {
     async fn sweep(&self, now: Timestamp) -> Result<Swept, StoreError> {
         let expired = self.expire(None, now).await?;
         let asked = sqlx::query(concat!(
-            "SELECT ", columns!(), " FROM approvals WHERE decision_trace IS NULL AND decided_at IS NOT NULL \
+            "SELECT ",
+            columns!(),
+            " FROM approvals WHERE decision_trace IS NULL AND decided_at IS NOT NULL \
              AND decided_at < ?1 ORDER BY approvals.decided_at LIMIT ?2"
         ))
         .bind(written_after(now, -WRITING_TIME))
@@ -194,7 +204,9 @@ impl Approvals for SqliteApprovals {
 impl SqliteApprovals {
     async fn newest(&self, binding: &str) -> Result<Option<ApprovalRecord>, StoreError> {
         let asked = sqlx::query(concat!(
-            "SELECT ", columns!(), " FROM approvals WHERE binding = ?1 ORDER BY approvals.asked_at DESC, id DESC LIMIT 1"
+            "SELECT ",
+            columns!(),
+            " FROM approvals WHERE binding = ?1 ORDER BY approvals.asked_at DESC, id DESC LIMIT 1"
         ))
         .bind(binding)
         .fetch_optional(&self.0.writer);
@@ -203,7 +215,8 @@ impl SqliteApprovals {
 
     /// False where another row of the binding is open, or too many of the agent's wait.
     async fn add(&self, new: &NewApproval, most: i64, now: Timestamp) -> Result<bool, StoreError> {
-        let unwritable = |error: serde_json::Error| StoreError::Invalid(format!("the approval cannot be written: {error}"));
+        let unwritable =
+            |error: serde_json::Error| StoreError::Invalid(format!("the approval cannot be written: {error}"));
         let reasons = serde_json::to_string(&new.reasons).map_err(unwritable)?;
         let ids = serde_json::to_string(&new.policy_ids).map_err(unwritable)?;
         let added = sqlx::query(
@@ -248,12 +261,14 @@ impl SqliteApprovals {
             concat!(
                 "UPDATE approvals SET status = 'expired', decided_at = ?1, decision_trace = NULL \
                  WHERE id IN (SELECT id FROM approvals WHERE status = 'pending' AND deadline <= ?1 \
-                 AND (?2 IS NULL OR binding = ?2) LIMIT ?3) AND status = 'pending' RETURNING ", columns!()
+                 AND (?2 IS NULL OR binding = ?2) LIMIT ?3) AND status = 'pending' RETURNING ",
+                columns!()
             ),
             concat!(
                 "UPDATE approvals SET status = 'expired', decided_at = ?1, decision_trace = NULL \
                  WHERE id IN (SELECT id FROM approvals WHERE status = 'approved' AND use_by <= ?1 \
-                 AND (?2 IS NULL OR binding = ?2) LIMIT ?3) AND status = 'approved' RETURNING ", columns!()
+                 AND (?2 IS NULL OR binding = ?2) LIMIT ?3) AND status = 'approved' RETURNING ",
+                columns!()
             ),
         ] {
             let ended = sqlx::query(late).bind(written(now)).bind(binding).bind(AT_ONCE).fetch_all(&self.0.writer);

@@ -96,7 +96,10 @@ pub async fn a_yes_is_used_once_of_fifty_tries(stage: &Stage) {
     let nodes = [stage.store.approvals(), node.approvals()];
     let asked = new(acme, "b-1");
     let row = approved(nodes[0].as_ref(), &asked).await;
-    assert_eq!((row.status, row.decided_by.as_deref(), row.use_by), (ApprovalStatus::Approved, Some("grace"), Some(later(900))));
+    assert_eq!(
+        (row.status, row.decided_by.as_deref(), row.use_by),
+        (ApprovalStatus::Approved, Some("grace"), Some(later(900)))
+    );
     assert!(!nodes[0].use_up(asked.id, "b-2", &trace(), later(1)).await.unwrap(), "another question's");
     assert!(!nodes[0].use_up(asked.id, "b-1", &trace(), later(900)).await.unwrap(), "too late");
     let tries = (0..50).map(|n| {
