@@ -467,6 +467,25 @@ async fn a_caller_with_a_session_is_asked_on_its_stream() {
     assert_eq!(world.verify().0, 0);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn who_sits_before_the_agent_may_still_say_no() {
+    let stub = Stub::start(&["delete"]).await;
+    let world = staged(Kind::Sqlite, &stub).start();
+    let agent = world.agent("a-4", "A4").modern();
+    let (id, page) = (json!({ "id": 1 }), json!({ "url": {} }));
+    let (state, question) = asked(&agent.post("/crm/mcp", &asking(id.clone(), None, page.clone())).await);
+    let url = question["url"].as_str().unwrap();
+    let approval = url.split("/approvals/").nth(1).unwrap().split('?').next().unwrap();
+    world.cli_json(&["approval", "approve", approval]);
+    for word in ["decline", "cancel"] {
+        let answer = agent.post("/crm/mcp", &asking(id.clone(), Some((&state, word)), page.clone())).await;
+        refused(&answer, "declined");
+    }
+    assert_eq!(stub.calls(), 0);
+    let answer = agent.post("/crm/mcp", &asking(id, Some((&state, "accept")), page)).await;
+    assert_eq!((answer.decision().as_str(), stub.calls()), ("allow", 1), "{}", answer.text());
+}
+
 fn sessions() -> portreeve_tests::Step {
     let result = json!({
         "protocolVersion": "2025-11-25", "capabilities": { "tools": {} }, "serverInfo": { "name": "stub", "version": "1" },
