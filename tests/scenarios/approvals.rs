@@ -235,6 +235,7 @@ async fn an_agent_may_have_so_many_waiting() {
     waits(&call(3).await);
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "stories read better so")]
 fn asking(arguments: Value, state: Option<(&str, &str)>, elicitation: Value) -> Value {
     let mut params = json!({ "name": "delete", "arguments": arguments,
         "_meta": { "io.modelcontextprotocol/clientCapabilities": { "elicitation": elicitation } } });

@@ -44,13 +44,7 @@ impl Approvals for NoApprovals {
         Ok(Vec::new())
     }
 
-    async fn decide(
-        &self,
-        _: Uuid,
-        _: &Decided,
-        _: &Decider,
-        _: Timestamp,
-    ) -> Result<ApprovalRecord, ApprovalStatus, DecideError> {
+    async fn decide(&self, _: Uuid, _: &Decided, _: &Decider, _: Timestamp) -> Result<ApprovalRecord, DecideError> {
         Err(DecideError::NotFound)
     }
 
