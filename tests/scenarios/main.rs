@@ -12,6 +12,8 @@ mod adp;
 mod adp_resources;
 mod aggregate;
 mod any_node;
+mod approval_rounds;
+mod approvals;
 mod architecture;
 mod bridge_legs;
 mod bypasses;

@@ -2,6 +2,7 @@
 //! the command line can do for a tenant, this can do too, because both ask the same desk.
 
 mod api;
+mod approval_page;
 mod auth;
 mod upstreams;
 
@@ -15,6 +16,7 @@ use axum::routing::get;
 use gateway_core::desk::Desk;
 use gateway_core::identity::{Credential, Principal};
 use gateway_core::live::LiveHandle;
+use gateway_core::ports::Seal;
 use serde_json::json;
 
 pub use auth::Stranger;
@@ -38,6 +40,8 @@ pub struct Console {
     pub node: Arc<dyn Node>,
     pub desk: Arc<Desk>,
     pub live: Arc<LiveHandle>,
+    /// Knows our own links again.
+    pub seal: Arc<dyn Seal>,
 }
 
 pub(crate) type Shared = Arc<Console>;
@@ -47,6 +51,7 @@ pub fn router(console: Console) -> Router {
         .route("/", get(front))
         .route("/health", get(health))
         .route("/ready", get(ready))
+        .merge(approval_page::routes())
         .merge(upstreams::pages())
         .nest("/api", api::router())
         .with_state(Arc::new(console))

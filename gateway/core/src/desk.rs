@@ -11,6 +11,7 @@ mod standing;
 mod tools;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -45,6 +46,8 @@ pub struct Desk {
     pub random: Arc<dyn Fn() -> [u8; 32] + Send + Sync>,
     /// The rules in force: the node's own, or as a command read them.
     pub judge: Arc<dyn Fn() -> (Arc<Chain>, Arc<Live>) + Send + Sync>,
+    /// How long a yes may be used.
+    pub approved_for: Duration,
     /// Where people reach the console, for links.
     pub link: String,
 }

@@ -149,7 +149,16 @@ pub struct Exchange {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApprovalShown {
     pub id: Uuid,
+    /// The question was a form, to which yes means yes; a page is only visited.
+    pub form: bool,
     pub answered: Option<Said>,
+}
+
+impl ApprovalShown {
+    /// Whether its user was asked about this approval and did not want it.
+    pub fn refuses(&self, approval: Uuid) -> bool {
+        self.id == approval && matches!(self.answered, Some(Said::Decline | Said::Cancel))
+    }
 }
 
 /// How a person may answer a question.

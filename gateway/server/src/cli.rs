@@ -4,6 +4,7 @@
 //! to standard error; with `--json` the answer is one JSON document.
 
 mod agent;
+mod approval;
 mod audit;
 mod check;
 mod doctor;
@@ -69,6 +70,9 @@ enum Verb {
     /// Policies: what agents must keep to, and who may use what
     #[command(subcommand)]
     Policy(policy::PolicyVerb),
+    /// Approvals: what waits for a human, and the answer
+    #[command(subcommand)]
+    Approval(approval::ApprovalVerb),
     /// The chain of what was decided
     #[command(subcommand)]
     Audit(audit::AuditVerb),
@@ -174,6 +178,7 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::Manifest(verb) => wait_for(manifest::run(verb)),
         Verb::Guard(verb) => guard::run(&verb),
         Verb::Policy(verb) => wait_for(policy::run(verb)),
+        Verb::Approval(verb) => wait_for(approval::run(verb)),
         Verb::Audit(verb) => wait_for(audit::run(verb)),
         Verb::Kill(args) => wait_for(kill::kill(args)),
         Verb::Restore(args) => wait_for(kill::restore(args)),
@@ -221,6 +226,8 @@ mod tests {
             ("agent add a --autonomy A1", ["--tenant", "required"]),
             ("manifest suggest a/b", ["NAMESPACE", "letters, digits"]),
             ("policy mode p loud --tenant t", ["MODE", "shadow, advisory, enforce"]),
+            ("approval list --status lost", ["--status", "pending, approved, rejected, expired, used"]),
+            ("approval approve x", ["ID", "invalid"]),
             ("kill planet x", ["KIND", "agent, tool, upstream, tenant"]),
             ("kill agent", ["SUBJECT", "required"]),
             ("demo --mcp here", ["--mcp", "invalid"]),
@@ -262,6 +269,9 @@ mod tests {
             "agent role a --tenant t viewer clerk",
             "agent role a --tenant t --none",
             "agent add a --tenant t --autonomy A3 --role viewer --role clerk",
+            "approval list --status pending --tenant t --json",
+            "approval approve 01980000-0000-7000-8000-000000000001 --by grace --note n --json",
+            "approval reject 01980000-0000-7000-8000-000000000001 --config f",
             "kill agent a --tenant t --reason r --json",
             "kill --list --json --config f",
             "restore tool crm/write --json",

@@ -9,18 +9,19 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use gateway_console::{Console, Stranger};
+use gateway_core::approvals::Terms;
 use gateway_core::definitions::{Definitions, Scanner};
 use gateway_core::gateway::{Gateway, Ports, Settings};
 use gateway_core::home::Home;
 use gateway_core::identity::{Credential, Principal};
 use gateway_core::matrix::Matrix;
-use gateway_core::ports::{ExecutionEngine, NoNotifier, Peers, Seal, Upstream, Usage};
+use gateway_core::ports::{ExecutionEngine, NoNotifier, Notifier, Peers, Seal, Upstream, Usage};
 use gateway_core::refusal::Manner;
 use gateway_core::{Chain, Namespace};
 use gateway_plugins::scan::ScanProblem;
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
 use gateway_tools::adp;
-use gateway_upstream::{Engine, Member, ServerInfo};
+use gateway_upstream::{Engine, Member, ServerInfo, Webhook};
 use jiff::SignedDuration;
 use rand::RngCore;
 use tokio::task::AbortHandle;
@@ -34,6 +35,7 @@ use crate::live::LiveRules;
 use crate::live::compile::compiler;
 use crate::policy_files::{LoadedPolicies, load_policies};
 use crate::seal::AeadSeal;
+use crate::sweep::Sweep;
 use crate::watch;
 
 pub use shown::shown;
@@ -56,6 +58,8 @@ pub enum ComposeError {
     Upstream(Namespace, String),
     #[error("cluster.ca: `{0}` cannot be used: {1}")]
     Cluster(String, String),
+    #[error("approvals.webhook: {0}")]
+    Webhook(String),
     #[error("upstreams: {0}")]
     Engine(#[from] gateway_upstream::engine::EngineError),
     #[error("{0}")]
@@ -81,6 +85,8 @@ pub struct Node {
     /// The rows that take effect while running.
     pub live: Arc<LiveRules>,
     watching: AbortHandle,
+    /// Looks after approvals.
+    sweeping: AbortHandle,
     writer: Arc<AuditWriter>,
     limits: Arc<RateLimits>,
     /// The matrix in force, for the governance tools.
@@ -138,6 +144,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     let home = cluster::home(config);
     // Traces of carried requests name nodes by this.
     tracing::info!(node = %home.node, at = home.at.as_deref().unwrap_or("nowhere"), "this node among its peers");
+    let notifier = notifier(config)?;
     let ports = Ports {
         directory,
         usage: Arc::clone(&limits) as _,
@@ -148,7 +155,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         peers: Arc::clone(&peers),
         once: store.once(),
         approvals: store.approvals(),
-        notifier: Arc::new(NoNotifier),
+        notifier: notifier.clone().unwrap_or_else(|| Arc::new(NoNotifier)),
         live: live.handle(),
         definitions: Arc::clone(&definitions),
         home: home.clone(),
@@ -162,10 +169,12 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         by_file || rows.load().tenants().any(|(_, rules)| rules.tool(tool).is_some())
     });
     gateway.replace_candidate(candidate.map(chain));
+    let sweep = Sweep { desk: desk::without_rules(&store, config), notifier, seal: Arc::clone(&seal) };
     Ok(Node {
         definitions,
         gateway,
         store,
+        sweeping: tokio::spawn(sweep.run()).abort_handle(),
         engine: Mutex::new(engine),
         watching: tokio::spawn(Arc::clone(&live).watch()).abort_handle(),
         live,
@@ -203,12 +212,28 @@ fn load_candidate(config: &Config) -> Result<Option<LoadedPolicies>, Vec<Problem
     config.candidate.as_deref().map(|dir| load_policies(Some(dir))).transpose()
 }
 
+/// Whoever is told of approvals, where somebody is.
+fn notifier(config: &Config) -> Result<Option<Arc<dyn Notifier>>, ComposeError> {
+    let Some(webhook) = &config.approvals.webhook else {
+        return Ok(None);
+    };
+    let webhook = Webhook::new(webhook.url.reveal(), webhook.secret.reveal());
+    Ok(Some(Arc::new(webhook.map_err(|error| ComposeError::Webhook(error.to_string()))?)))
+}
+
 fn settings(config: &Config) -> Settings {
     Settings {
         wait_for_all: config.audit.wait == AuditWait::All,
         manner: Manner { rpc_errors: config.on_denied == OnDenied::RpcError, terse: !config.explain_to_caller },
         max_depth: config.limits.depth,
         hold: config.limits.hold_time,
+        approvals: Terms {
+            deadline: config.approvals.deadline,
+            use_within: config.approvals.use_within,
+            show_arguments: config.approvals.show_arguments,
+            most: i64::try_from(config.limits.pending_approvals).unwrap_or(i64::MAX),
+            console: desk::link(config),
+        },
     }
 }
 
@@ -304,6 +329,7 @@ impl Node {
     /// Writes down everything that is still queued, then lets go of the store.
     pub async fn close(&self) {
         self.watching.abort();
+        self.sweeping.abort();
         self.writer.shutdown().await;
         self.store.close().await;
     }
@@ -323,7 +349,8 @@ pub fn console(node: &Arc<Node>, config: &Config) -> Console {
         Arc::new(move || (gateway.chain(), live.load()))
     };
     let desk = Arc::new(desk::desk(&node.store, config, judge));
-    Console { node: Arc::new(ConsoleNode { node: Arc::clone(node), address }), desk, live }
+    let seal = Arc::clone(&node.seal);
+    Console { node: Arc::new(ConsoleNode { node: Arc::clone(node), address }), desk, live, seal }
 }
 
 /// The node as the console sees it.

@@ -29,6 +29,7 @@ pub fn desk(store: &Store, config: &Config, judge: Judge) -> Desk {
         clock: Arc::new(SystemClock),
         random: Arc::new(random_bytes),
         judge,
+        approved_for: config.approvals.use_within,
         link: link(config),
     }
 }
@@ -41,7 +42,10 @@ pub fn without_rules(store: &Store, config: &Config) -> Desk {
 }
 
 /// Where people reach the console.
-fn link(config: &Config) -> String {
+pub fn link(config: &Config) -> String {
+    if let Some(url) = &config.approvals.url {
+        return url.clone();
+    }
     let scheme = if config.listen.tls.is_some() { "https" } else { "http" };
     format!("{scheme}://{}", config.listen.console)
 }

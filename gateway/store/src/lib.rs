@@ -5,6 +5,7 @@
 //! its local spool), the cached directory of keys, and the small read-only database of the demo. No rule of the
 //! gateway is decided here.
 
+mod approvals;
 mod batch;
 mod demo_database;
 mod directory;

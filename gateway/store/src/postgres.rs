@@ -1,6 +1,7 @@
 //! The shared engine: many nodes, one database.
 
 mod append;
+mod approvals;
 mod ledger;
 mod live;
 mod pins;
@@ -19,6 +20,7 @@ use jiff::Timestamp;
 use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 
+pub(crate) use approvals::PostgresApprovals;
 pub(crate) use ledger::PostgresLedger;
 pub(crate) use live::PostgresLive;
 pub(crate) use pins::PostgresPins;

@@ -1,6 +1,7 @@
 //! The embedded engine: one file, one connection that writes the ledger, one that writes the rest, a few that read.
 
 mod append;
+mod approvals;
 mod ledger;
 mod live;
 mod pins;
@@ -21,6 +22,7 @@ use gateway_core::ports::StoreError;
 use sqlx::ConnectOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 
+pub(crate) use approvals::SqliteApprovals;
 pub(crate) use ledger::SqliteLedger;
 pub(crate) use live::SqliteLive;
 pub(crate) use pins::SqlitePins;

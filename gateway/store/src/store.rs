@@ -15,11 +15,12 @@ use crate::not_yet::NotYet;
 use crate::once::{PostgresOnce, SqliteOnce};
 use crate::pins::Pins;
 use crate::postgres::{
-    self, PostgresLedger, PostgresLive, PostgresPins, PostgresPolicies, PostgresStanding, PostgresTenants,
-    PostgresTools,
+    self, PostgresApprovals, PostgresLedger, PostgresLive, PostgresPins, PostgresPolicies, PostgresStanding,
+    PostgresTenants, PostgresTools,
 };
 use crate::sqlite::{
-    SqliteLedger, SqliteLive, SqlitePins, SqlitePolicies, SqlitePools, SqliteStanding, SqliteTenants, SqliteTools,
+    SqliteApprovals, SqliteLedger, SqliteLive, SqlitePins, SqlitePolicies, SqlitePools, SqliteStanding, SqliteTenants,
+    SqliteTools,
 };
 
 /// One open database. Open it on the runtime that outlives everything that uses it.
@@ -63,7 +64,7 @@ impl Store {
                     Arc::new(SqlitePins(pools.clone())),
                     Arc::new(SqliteLedger::new(pools.clone())),
                 )),
-                approvals: Arc::new(NotYet),
+                approvals: Arc::new(SqliteApprovals(pools.clone())),
                 standing: Arc::new(SqliteStanding(pools.clone())),
                 proofs: Arc::new(NotYet),
                 history: Arc::new(NotYet),
@@ -88,7 +89,7 @@ impl Store {
                 Arc::new(PostgresPins(pool.clone())),
                 Arc::new(PostgresLedger::new(pool.clone())),
             )),
-            approvals: Arc::new(NotYet),
+            approvals: Arc::new(PostgresApprovals(pool.clone())),
             standing: Arc::new(PostgresStanding(pool.clone())),
             proofs: Arc::new(NotYet),
             history: Arc::new(NotYet),

@@ -21,6 +21,7 @@ pub mod sse_upstream;
 pub mod stack;
 pub mod stdio;
 mod vitals;
+pub mod webhook;
 
 #[cfg(test)]
 mod testing;
@@ -36,3 +37,4 @@ pub use probe::list_tools;
 pub use sse_upstream::SseUpstream;
 pub use stack::{CacheRule, Layers, Protocol, stack};
 pub use stdio::{Sharing, StdioConfig, StdioUpstream};
+pub use webhook::Webhook;

@@ -1,4 +1,4 @@
-//! Nobody to ask.
+//! People who are asked and never answer.
 
 use std::time::Duration;
 
@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use crate::approvals::{ApprovalQuery, ApprovalRecord, DecideError, Decided, Decider, NewApproval, Swept};
+use crate::approvals::{
+    ApprovalQuery, ApprovalRecord, ApprovalStatus, DecideError, Decided, Decider, NewApproval, Swept,
+};
 use crate::names::{TenantId, TraceId};
 use crate::ports::{Approvals, StoreError};
 
@@ -18,8 +20,20 @@ fn nobody<T>() -> Result<T, StoreError> {
 
 #[async_trait]
 impl Approvals for NoApprovals {
-    async fn ask(&self, _: &NewApproval, _: Timestamp) -> Result<ApprovalRecord, StoreError> {
-        nobody()
+    async fn ask(&self, new: &NewApproval, now: Timestamp) -> Result<ApprovalRecord, StoreError> {
+        Ok(ApprovalRecord {
+            asked: new.clone(),
+            status: ApprovalStatus::Pending,
+            asked_at: now,
+            decided_at: None,
+            decided_by: None,
+            note: None,
+            use_by: None,
+            used_at: None,
+            used_trace: None,
+            decision_trace: None,
+            notified_at: None,
+        })
     }
 
     async fn find(&self, _: Option<TenantId>, _: Uuid) -> Result<Option<ApprovalRecord>, StoreError> {
