@@ -192,3 +192,288 @@ async fn an_agent_writes_only_its_own_chain() {
     assert!(ask(&one, "adp_log_trace", vendor("two")).await.is_tool_error());
     assert_eq!(world.database.count("SELECT count(*) FROM agent_traces WHERE agent_id = 'two'"), 0);
 }
+
+const EIGHT: [&str; 8] = [
+    "adp_register_agent",
+    "adp_classify",
+    "adp_authorize",
+    "adp_log_trace",
+    "adp_evaluate_policy",
+    "adp_validate",
+    "adp_add_policy",
+    "adp_verify_chain",
+];
+
+// acceptance 6: exactly the eight, at their own door and at everybody's, each with an object schema.
+#[tokio::test]
+async fn the_eight_tools_are_offered() {
+    let world = World::on(Kind::Sqlite).start();
+    let agent = world.agent("agent-1", "A1").modern();
+    for path in ["/adp/mcp", "/mcp"] {
+        let answer = agent.post(path, &json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" })).await.message();
+        let listed = answer["result"]["tools"].as_array().unwrap_or_else(|| panic!("{path}: {answer}")).clone();
+        let own: Vec<&Value> =
+            listed.iter().filter(|tool| tool["name"].as_str().is_some_and(|name| name.starts_with("adp_"))).collect();
+        let names: Vec<&str> = own.iter().filter_map(|tool| tool["name"].as_str()).collect();
+        assert_eq!(names, EIGHT, "{path}");
+        for tool in own {
+            assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
+        }
+    }
+}
+
+/// Everything that a question must not change.
+fn counts(world: &World) -> Vec<i64> {
+    let tables = ["agent_registry", "agent_api_keys", "agent_traces", "agent_policies"];
+    tables.map(|table| world.database.count(&format!("SELECT count(*) FROM {table}"))).into()
+}
+
+// acceptance 11, acceptance 12: the example, the 48 combinations, and nothing written.
+async fn classifying_is_a_pure_function(kind: Kind) {
+    let world = World::on(kind).start();
+    let agent = world.agent("agent-1", "A1");
+    let before = counts(&world);
+    for decision in ["D1", "D2", "D3", "D4"] {
+        for risk in ["R1", "R2", "R3", "R4"] {
+            for reversibility in ["total", "partial", "irreversible"] {
+                let given = json!({ "type": decision, "risk_level": risk, "reversibility": reversibility });
+                let high = ["R3", "R4"].contains(&risk);
+                let expected = json!({
+                    "classification_code": format!("{decision}-{risk}-{reversibility}"),
+                    "risk_override": high,
+                    "requires_escalation": high || decision == "D4",
+                });
+                assert_eq!(ask(&agent, "adp_classify", given).await.tool_json(), expected);
+            }
+        }
+    }
+    let wrong =
+        ask(&agent, "adp_classify", json!({ "type": "D5", "risk_level": "R1", "reversibility": "total" })).await;
+    assert!(wrong.is_tool_error() && wrong.text().contains("type"), "{}", wrong.text());
+    assert_eq!(counts(&world), before);
+}
+
+#[tokio::test]
+async fn classifying_is_a_pure_function_on_sqlite() {
+    classifying_is_a_pure_function(Kind::Sqlite).await;
+}
+
+#[tokio::test]
+async fn classifying_is_a_pure_function_on_postgres() {
+    classifying_is_a_pure_function(Kind::Postgres).await;
+}
+
+// acceptance 13, acceptance 14, acceptance 15, acceptance 16, acceptance 17: cells, law, an agent's own limits, and who is not there.
+async fn what_agents_may_decide(kind: Kind) {
+    let world = World::on(kind).start();
+    let levels = ["A1", "A2", "A3", "A4", "A5"];
+    let agents = levels.map(|level| world.agent(&format!("agent-{level}"), level));
+    let asking = &agents[0];
+    let authorize = async |agent: &str, decision: &str, risk: &str| {
+        let given = json!({ "agent_id": agent, "decision_type": decision, "risk_level": risk });
+        ask(asking, "adp_authorize", given).await
+    };
+    assert_eq!(
+        authorize("agent-A3", "D2", "R2").await.tool_json(),
+        json!({ "result": "authorized", "override_applied": false, "reasons": [], "matrix_cell": "A3 x D2 = AUTHORIZED" })
+    );
+    let matrix = read(asking, "/adp/mcp", "adp://matrix").await;
+    for level in levels {
+        for decision in ["D1", "D2", "D3", "D4"] {
+            for risk in ["R1", "R2", "R3", "R4"] {
+                let said = authorize(&format!("agent-{level}"), decision, risk).await.tool_json();
+                let cell = &matrix["matrix"][level][decision];
+                if risk == "R1" {
+                    assert_eq!(said["result"], *cell, "{level} x {decision}");
+                }
+                let shown = format!("{level} x {decision} = {}", cell.as_str().unwrap().to_uppercase());
+                assert_eq!(said["matrix_cell"], shown.as_str());
+                let law = decision == "D4" || ["R3", "R4"].contains(&risk);
+                assert_eq!(said["override_applied"], law, "{said}");
+                assert_eq!(said["reasons"].as_array().is_some_and(Vec::is_empty), !law, "{said}");
+                assert!(!law || said["result"] != "authorized", "{said}");
+            }
+        }
+    }
+
+    world.agent_with("narrow", &["--autonomy", "A5", "--allowed-types", "D1", "--max-risk", "R1"]);
+    for (decision, risk, result) in
+        [("D2", "R1", "prohibited"), ("D1", "R2", "approval_required"), ("D1", "R1", "authorized")]
+    {
+        let said = authorize("narrow", decision, risk).await.tool_json();
+        assert_eq!(said["result"], result, "{said}");
+        assert_eq!(said["reasons"].as_array().map(Vec::len), Some(usize::from(result != "authorized")), "{said}");
+    }
+
+    world.agent("asleep", "A5");
+    assert!(world.cli(&["agent", "suspend", "asleep", "--tenant", "acme"]).status.success());
+    assert!(world.cli(&["tenant", "add", "zeta"]).status.success());
+    world.cli_json(&["agent", "add", "theirs", "--tenant", "zeta", "--autonomy", "A5"]);
+    for absent in ["nobody", "asleep", "theirs"] {
+        let refused = authorize(absent, "D1", "R1").await;
+        assert!(refused.is_tool_error(), "{absent}");
+        assert_eq!(refused.tool_json(), "Agent not found or inactive", "{absent}");
+    }
+}
+
+#[tokio::test]
+async fn what_agents_may_decide_on_sqlite() {
+    what_agents_may_decide(Kind::Sqlite).await;
+}
+
+#[tokio::test]
+async fn what_agents_may_decide_on_postgres() {
+    what_agents_may_decide(Kind::Postgres).await;
+}
+
+/// A JSON resource, read and parsed.
+pub async fn read(caller: &Agent, path: &str, uri: &str) -> Value {
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": { "uri": uri } });
+    let answer = caller.post(path, &message).await.message();
+    let contents = &answer["result"]["contents"][0];
+    assert_eq!(contents["uri"], uri, "{answer}");
+    let text = contents["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
+    serde_json::from_str(text).unwrap_or_else(|_| panic!("{uri} is no JSON: {text}"))
+}
+
+fn communication() -> Value {
+    json!({
+        "policy_id": "POL-COM-001", "name": "External Communication Control", "category": "communication", "severity": "high",
+        "rule": {
+            "condition": { "action_type": "external_communication" },
+            "requirement": "human_approval",
+            "max_response_time": "PT1H",
+        },
+        "regulatory_mapping": ["loi25_art12", "eu_ai_act_art14"],
+    })
+}
+
+fn policy(id: &str, rule: &Value) -> Value {
+    json!({ "policy_id": id, "name": id, "severity": "high", "rule": rule })
+}
+
+// acceptance 25, acceptance 26, acceptance 27: added once, asked at once, switched off, another tenant's, numbers and silence.
+async fn policies_are_added_and_asked(kind: Kind) {
+    let world = World::on(kind).start();
+    let agent = world.agent("agent-1", "A3");
+    let evaluate = async |caller: &Agent, context: Value| {
+        let given = json!({ "agent_id": caller.id, "decision_type": "D2", "risk_level": "R2", "context": context });
+        ask(caller, "adp_evaluate_policy", given).await.tool_json()
+    };
+    let outside = json!({ "action_type": "external_communication" });
+    assert_eq!(evaluate(&agent, outside.clone()).await["compliant"], true, "nothing is asked yet");
+
+    let added = ask(&agent, "adp_add_policy", communication()).await;
+    assert_eq!(added.tool_json(), json!({ "policy_id": "POL-COM-001", "active": true }));
+    let mapping = world.database.sql("SELECT regulatory_mapping FROM agent_policies");
+    assert!(mapping.contains("loi25_art12") && mapping.contains("eu_ai_act_art14"), "{mapping}");
+    let written = world.database.sql("SELECT description FROM agent_traces WHERE agent_id = 'agent-1'");
+    assert_eq!(written, "policy POL-COM-001 added", "it stands in the chain of whoever added it");
+    let mut huge = communication();
+    (huge["policy_id"], huge["severity"]) = (json!("POL-COM-002"), json!("huge"));
+    let vague = policy("POL-X", &json!({ "condition": { "amount": { "near": 3 } }, "requirement": "log" }));
+    for (refused, named) in [(communication(), "Policy ID already exists"), (huge, "severity"), (vague, "near")] {
+        let answer = ask(&agent, "adp_add_policy", refused).await;
+        assert!(answer.is_tool_error() && answer.text().contains(named), "{named}: {}", answer.text());
+    }
+    assert_eq!(world.database.count("SELECT count(*) FROM agent_policies"), 1);
+    assert_eq!(
+        world.database.count("SELECT count(*) FROM agent_traces"),
+        1,
+        "what was refused is not written down as added"
+    );
+
+    let said = evaluate(&agent, outside.clone()).await;
+    assert_eq!((&said["compliant"], &said["applicable_policies"]), (&json!(false), &json!(["POL-COM-001"])), "{said}");
+    let violation = json!({
+        "policy_id": "POL-COM-001", "name": "External Communication Control", "severity": "high",
+        "requirement": "human_approval", "max_response_time": "PT1H",
+    });
+    assert_eq!(said["violations"], json!([violation]));
+    let other = evaluate(&agent, json!({ "action_type": "vendor_selection" })).await;
+    assert_eq!(other, json!({ "compliant": true, "violations": [], "applicable_policies": [], "warnings": [] }));
+
+    let rule = json!({ "condition": { "amount": { "gt": 10000 } }, "requirement": { "max": { "amount": 100_000 } } });
+    ask(&world.admin(), "adp_add_policy", policy("POL-FIN-001", &rule)).await;
+    let seed = evaluate(&agent, json!({ "action_type": "vendor_selection", "amount": 50000 })).await;
+    let expected =
+        json!({ "compliant": true, "violations": [], "applicable_policies": ["POL-FIN-001"], "warnings": [] });
+    assert_eq!(seed, expected, "the seed's example: applicable, and kept");
+    let much = evaluate(&agent, json!({ "action_type": "vendor_selection", "amount": 200_000 })).await;
+    assert_eq!((&much["compliant"], &much["violations"][0]["policy_id"]), (&json!(false), &json!("POL-FIN-001")));
+    let little = evaluate(&agent, json!({ "action_type": "vendor_selection", "amount": 500 })).await;
+    assert_eq!((&little["compliant"], &little["warnings"]), (&json!(true), &json!([])));
+    let silent = evaluate(&agent, json!({ "action_type": "vendor_selection" })).await;
+    assert_eq!(
+        (&silent["compliant"], silent["warnings"].as_array().map(Vec::len)),
+        (&json!(true), Some(1)),
+        "{silent}"
+    );
+
+    assert!(world.cli(&["tenant", "add", "zeta"]).status.success());
+    let theirs = world.cli_json(&["agent", "add", "agent-1", "--tenant", "zeta", "--autonomy", "A3"]);
+    let theirs = world.agent_with_key("agent-1", theirs["api_key"].as_str().unwrap());
+    assert_eq!(evaluate(&theirs, outside.clone()).await["compliant"], true, "another tenant's policy is not theirs");
+    assert_eq!(
+        ask(&theirs, "adp_add_policy", communication()).await.tool_json()["active"],
+        true,
+        "nor is its name taken"
+    );
+    world.database.sql("UPDATE agent_policies SET active = false WHERE policy_id = 'POL-COM-001'");
+    let off = evaluate(&agent, outside).await;
+    assert_eq!((&off["compliant"], &off["applicable_policies"]), (&json!(true), &json!([])), "switched off");
+    assert_eq!(world.verify().0, 0);
+}
+
+#[tokio::test]
+async fn policies_are_added_and_asked_on_sqlite() {
+    policies_are_added_and_asked(Kind::Sqlite).await;
+}
+
+#[tokio::test]
+async fn policies_are_added_and_asked_on_postgres() {
+    policies_are_added_and_asked(Kind::Postgres).await;
+}
+
+// acceptance 24: a row as it is read, and what is wrong with one.
+async fn traces_are_validated(kind: Kind) {
+    let world = World::on(kind).start();
+    let agent = world.agent("agent-1", "A3");
+    for _ in 0..2 {
+        ask(&agent, "adp_log_trace", vendor("agent-1")).await;
+    }
+    let rows = read(&agent, "/adp/mcp", "adp://traces").await;
+    let row = rows["traces"][0].clone();
+    let fine = json!({ "valid": true, "errors": [], "warnings": [] });
+    assert_eq!(ask(&agent, "adp_validate", row.clone()).await.tool_json(), fine);
+    assert_eq!(ask(&agent, "adp_validate", json!({ "trace_data": row })).await.tool_json(), fine);
+    for (field, value) in [
+        ("event_type", json!("rumour")),
+        ("event_hash", json!("sha256:short")),
+        ("timestamp", json!("yesterday")),
+        ("agent_id", Value::Null),
+        ("classification_code", json!("D1-R1-total")),
+    ] {
+        let mut wrong = row.clone();
+        wrong[field] = value;
+        let said = ask(&agent, "adp_validate", wrong).await.tool_json();
+        let named = said["errors"]
+            .as_array()
+            .is_some_and(|all| all.iter().any(|error| error.as_str().unwrap().contains(field)));
+        assert!(said["valid"] == false && named, "{field}: {said}");
+    }
+    let mut silent = row;
+    (silent["description"], silent["reasoning"]) = (Value::Null, Value::Null);
+    let said = ask(&agent, "adp_validate", silent).await.tool_json();
+    assert_eq!((&said["valid"], said["warnings"].as_array().map(Vec::len)), (&json!(true), Some(2)), "{said}");
+}
+
+#[tokio::test]
+async fn traces_are_validated_on_sqlite() {
+    traces_are_validated(Kind::Sqlite).await;
+}
+
+#[tokio::test]
+async fn traces_are_validated_on_postgres() {
+    traces_are_validated(Kind::Postgres).await;
+}

@@ -9,6 +9,7 @@
 
 mod access;
 mod adp;
+mod adp_resources;
 mod aggregate;
 mod architecture;
 mod bridge_legs;
@@ -37,6 +38,7 @@ mod rounds;
 mod stdio_command;
 mod streams;
 mod tasks;
+mod tenants;
 mod tls;
 mod transports;
 mod two_nodes;

@@ -110,6 +110,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         tenants: store.tenants(),
         audit: Arc::clone(&writer) as _,
         ledger: store.ledger(),
+        policies: store.policies(),
         clock: Arc::clone(&clock) as _,
         random: Arc::new(random_bytes),
         matrix: {
@@ -118,7 +119,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         },
     })?;
     let own_names = governance.tool_names().map(str::to_owned).collect();
-    let mut fixed = vec![Member::built_in(adp::NAMESPACE.parse()?, Arc::new(governance), own_names)];
+    let mut fixed = vec![Member::built_in(adp::NAMESPACE.parse()?, Arc::new(governance), own_names, adp::SCHEMES)];
     fixed.extend(extras.upstreams.into_iter().map(|(namespace, upstream)| Member::new(namespace, upstream)));
     let configured = Configured::default().changed_to(config)?;
     let engine = Arc::new(engine(config, &fixed, &configured)?);

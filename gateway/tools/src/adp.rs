@@ -3,12 +3,16 @@
 //! Each tool is a file. They govern the gateway, so no mode gate stands before them and no automatic trace behind them;
 //! whom a tool serves is checked in the tool.
 
+mod add_policy;
 mod authorize;
 mod classify;
+mod evaluate_policy;
 #[cfg(test)]
 mod fakes;
 mod log_trace;
 mod register_agent;
+mod resources;
+mod validate;
 mod verify_chain;
 
 use std::sync::Arc;
@@ -16,16 +20,19 @@ use std::sync::Arc;
 use gateway_core::classification::{Autonomy, DecisionType, Reversibility, Risk};
 use gateway_core::matrix::Matrix;
 use gateway_core::names::NameError;
-use gateway_core::ports::{AgentRecord, AgentStatus, AuditBuffer, Clock, Ledger, StoreError, TenantStore};
+use gateway_core::ports::{AgentRecord, AgentStatus, AuditBuffer, Clock, Ledger, PolicyStore, StoreError, TenantStore};
 use gateway_core::{AgentId, Principal, TenantId};
 use serde_json::{Value, json};
 
 use crate::builtin::{BuiltinServer, BuiltinTool, ToolFailure};
 
+pub use resources::SCHEMES;
+
 pub const NAMESPACE: &str = "adp";
 
 const INSTRUCTIONS: &str = "Classify a decision with adp_classify, ask adp_authorize whether you may take it, and write it down \
-with adp_log_trace. Each trace is hashed onto the one before; adp_verify_chain checks that nothing was changed.";
+with adp_log_trace. Ask adp_evaluate_policy whether the organization's policies are kept. Each trace is hashed onto the one \
+before; adp_verify_chain checks that nothing was changed. Read adp://specs/{name} for how all of this is meant.";
 
 /// 32 fresh random bytes.
 pub type Random = Arc<dyn Fn() -> [u8; 32] + Send + Sync>;
@@ -39,6 +46,7 @@ pub struct Ports {
     pub tenants: Arc<dyn TenantStore>,
     pub audit: Arc<dyn AuditBuffer>,
     pub ledger: Arc<dyn Ledger>,
+    pub policies: Arc<dyn PolicyStore>,
     pub clock: Arc<dyn Clock>,
     pub random: Random,
     /// The matrix in force right now.
@@ -46,16 +54,21 @@ pub struct Ports {
 }
 
 pub fn server(ports: Ports) -> Result<BuiltinServer, NameError> {
-    BuiltinServer::new(NAMESPACE, "portreeve-adp", Some(INSTRUCTIONS), tools(ports))
+    let Ports { tenants, policies, ledger, matrix, .. } = ports.clone();
+    let books = resources::Books { tenants, policies, ledger, matrix };
+    Ok(BuiltinServer::new(NAMESPACE, "portreeve-adp", Some(INSTRUCTIONS), tools(ports))?.with_resources(books))
 }
 
 fn tools(ports: Ports) -> Vec<Box<dyn BuiltinTool>> {
-    let Ports { tenants, audit, ledger, clock, random, matrix } = ports;
+    let Ports { tenants, audit, ledger, policies, clock, random, matrix } = ports;
     vec![
         Box::new(register_agent::RegisterAgent::new(Arc::clone(&tenants), random)),
         Box::new(classify::Classify::new()),
         Box::new(authorize::Authorize::new(Arc::clone(&tenants), matrix)),
-        Box::new(log_trace::LogTrace::new(Arc::clone(&tenants), audit, clock)),
+        Box::new(log_trace::LogTrace::new(Arc::clone(&tenants), Arc::clone(&audit), Arc::clone(&clock))),
+        Box::new(evaluate_policy::EvaluatePolicy::new(Arc::clone(&tenants), Arc::clone(&policies))),
+        Box::new(validate::Validate::new()),
+        Box::new(add_policy::AddPolicy::new(policies, audit, clock)),
         Box::new(verify_chain::VerifyChain::new(tenants, ledger)),
     ]
 }
@@ -141,11 +154,20 @@ mod tests {
     use super::*;
     use crate::adp::fakes::Registry;
 
-    // acceptance 6: of the eight, the five that exist; each with an object schema and the seed's name.
+    // acceptance 6: exactly these eight, in the seed's order, each with an object schema.
     #[test]
     fn the_tools_keep_the_seeds_names() {
         let server = server(Registry::default().ports()).unwrap();
-        let expected = ["adp_register_agent", "adp_classify", "adp_authorize", "adp_log_trace", "adp_verify_chain"];
+        let expected = [
+            "adp_register_agent",
+            "adp_classify",
+            "adp_authorize",
+            "adp_log_trace",
+            "adp_evaluate_policy",
+            "adp_validate",
+            "adp_add_policy",
+            "adp_verify_chain",
+        ];
         assert_eq!(server.tool_names().collect::<Vec<_>>(), expected);
         for tool in tools(Registry::default().ports()) {
             assert_eq!(tool.definition().input_schema.get("type"), Some(&json!("object")));

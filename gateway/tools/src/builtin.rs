@@ -1,10 +1,11 @@
 //! An MCP server that runs inside the gateway, behind the same port as every other upstream.
 //!
 //! It is stateless and speaks every revision by itself; `answer` holds the methods, `spec` what a tool says of itself,
-//! `check` what its arguments must look like. What the tools do is theirs.
+//! `check` what its arguments must look like, `resources` what can be read. What the tools do is theirs.
 
 mod answer;
 mod check;
+mod resources;
 mod spec;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use gateway_core::{Ask, Exchange, Namespace, Permit, Principal};
 use gateway_protocol::{Message, Revision, RpcError, code};
 use serde_json::{Map, Value};
 
+pub use resources::{BuiltinResources, Contents, ResourceSpec, Unread};
 pub use spec::{ToolSpec, annotations};
 
 /// One tool. Its arguments have passed its own input schema before it runs.
@@ -42,6 +44,7 @@ pub struct BuiltinServer {
     name: String,
     instructions: Option<String>,
     tools: Vec<Box<dyn BuiltinTool>>,
+    resources: Option<Box<dyn BuiltinResources>>,
 }
 
 impl BuiltinServer {
@@ -56,7 +59,13 @@ impl BuiltinServer {
             name: server_name.into(),
             instructions: instructions.map(Into::into),
             tools,
+            resources: None,
         })
+    }
+
+    #[must_use]
+    pub fn with_resources(self, resources: impl BuiltinResources + 'static) -> Self {
+        Self { resources: Some(Box::new(resources)), ..self }
     }
 
     pub fn namespace(&self) -> &Namespace {

@@ -140,7 +140,7 @@ impl Aggregate {
             Standing::Session(session) => session.call(place, member, permit).await?,
             Standing::Modern | Standing::Stranger => member.upstream.call(&permit.in_session(None)).await?,
         };
-        Ok(relay::outward(&member.namespace, answered))
+        Ok(relay::outward(&member.speaker(), answered))
     }
 
     async fn notification(&self, permit: &Permit, notification: &Notification) -> Result<Answered, UpstreamError> {

@@ -67,6 +67,18 @@ impl ExecutionEngine for Engine {
         resolve_uri(listed, &self.members)
     }
 
+    /// A built-in family's own scheme, at its own door or at everybody's.
+    fn governs_uri(&self, route: &Route, uri: &str) -> bool {
+        let (home, own) = match route {
+            Route::One(namespace) => (namespace.clone(), uri.to_owned()),
+            Route::All => match resolve_uri(uri, &self.members) {
+                Some(found) => found,
+                None => return false,
+            },
+        };
+        self.members.iter().any(|member| member.namespace == home && member.owns(&own))
+    }
+
     fn spoken(&self) -> Vec<(Namespace, Spoken)> {
         self.by_name.iter().map(|(namespace, upstream)| (namespace.clone(), upstream.spoken())).collect()
     }
@@ -91,6 +103,25 @@ mod tests {
         assert!(engine.upstream(&Route::One(space("nobody"))).is_none());
         assert!(engine.upstream(&Route::All).is_some());
         assert_eq!(engine.resolve("mid__x"), Some("mid/x".parse().unwrap()));
+    }
+
+    #[test]
+    fn only_a_familys_own_resources_are_about_governance() {
+        let own = Member::built_in(space("adp"), Arc::new(FakeUpstream::silent()), Vec::new(), &["adp"]);
+        let members = vec![own, Member::new(space("notes"), Arc::new(FakeUpstream::silent()))];
+        let engine = Engine::new(members, "__", ServerInfo::new(space("portreeve"), "1")).unwrap();
+        let at = |name: &str| Route::One(space(name));
+        for (route, uri, governs) in [
+            (Route::All, "adp://traces", true),
+            (Route::All, "portreeve://adp/adp://traces", true),
+            (at("adp"), "adp://traces", true),
+            (at("adp"), "file:///etc/passwd", false),
+            (at("notes"), "adp://traces", false),
+            (Route::All, "portreeve://notes/adp://traces", false),
+            (Route::All, "file:///a", false),
+        ] {
+            assert_eq!(engine.governs_uri(&route, uri), governs, "{uri} at {route:?}");
+        }
     }
 
     #[test]

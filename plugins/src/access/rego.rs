@@ -114,40 +114,20 @@ impl Module {
         }
         let mut engine = Engine::new();
         set_limit(&mut engine, LOADING);
-        let place = format!("{name}.rego");
-        let package = engine.add_policy(place.clone(), text.to_owned()).map_err(|error| unreadable(&error))?;
+        let package = engine.add_policy(format!("{name}.rego"), text.to_owned()).map_err(|error| unreadable(&error))?;
         if let Some(statics) = statics {
             let data = Value::deserialize(&serde_json::json!({"static": statics}));
             let data = data.map_err(|error| format!("data.json: {error}"))?;
             engine.add_data(data).map_err(|error| format!("data.json: {error}"))?;
         }
-        let declared = |rule: &str| match engine.has_declared_rule_rooted_at(&place, rule) {
-            Ok(true) => Ok(Some(format!("{package}.{rule}"))),
-            Ok(false) => Ok(None),
-            Err(error) => Err(unreadable(&error)),
-        };
+        let mut declared = |rule: &str| rehearsed(&mut engine, format!("{package}.{rule}"));
         let (deny, escalate, allow) = (declared("deny")?, declared("escalate")?, declared("allow")?);
         if deny.is_none() && escalate.is_none() && allow.is_none() {
-            return Err("the module says neither `deny` nor `escalate` nor `allow`".into());
+            let hint = "write `deny contains \"reason\" if …`; keys below a rule are not read";
+            return Err(format!("the module says neither `deny` nor `escalate` nor `allow`: {hint}"));
         }
-        let mut module = Self { name: name.to_owned(), mode, tools, engine, deny, escalate, allow };
-        module.rehearse()?;
-        set_limit(&mut module.engine, LIMIT);
-        Ok(module)
-    }
-
-    /// One run over a call that has nothing in it: prepares the engine, and finds what fails for everybody.
-    fn rehearse(&mut self) -> Result<(), String> {
-        self.engine.set_input(Value::new_object());
-        for rule in [&self.deny, &self.escalate, &self.allow].into_iter().flatten() {
-            self.engine.eval_rule(rule.clone()).map_err(|error| {
-                match error.to_string().contains("valid rule path") {
-                    true => "keys below a rule are not read; write `deny contains \"reason\" if …`".to_owned(),
-                    false => unreadable(&error),
-                }
-            })?;
-        }
-        Ok(())
+        set_limit(&mut engine, LIMIT);
+        Ok(Self { name: name.to_owned(), mode, tools, engine, deny, escalate, allow })
     }
 
     pub fn applies(&self, tool: &ToolName) -> bool {
@@ -179,6 +159,17 @@ impl Module {
             true => Verdict::Deny(objection.cured_by(Remedy::Policy(self.name.clone()))),
             false => Verdict::Escalate(objection.cured_by(Remedy::Approve)),
         }
+    }
+}
+
+/// The rule's path where the module has it. One run over a call that has nothing in it prepares the engine, and finds what
+/// fails for everybody.
+fn rehearsed(engine: &mut Engine, rule: String) -> Result<Option<String>, String> {
+    engine.set_input(Value::new_object());
+    match engine.eval_rule(rule.clone()) {
+        Ok(_) => Ok(Some(rule)),
+        Err(error) if error.to_string().contains("not a valid rule path") => Ok(None),
+        Err(error) => Err(unreadable(&error)),
     }
 }
 
@@ -223,7 +214,7 @@ fn reasons(value: Value) -> Result<Vec<String>, String> {
         Value::Array(list) => list.iter().map(text).collect(),
         Value::Object(parts) => {
             // `{"reason": true}` and `{"key": "reason"}` are both common.
-            let held = parts.iter_sorted().filter(|(_, value)| **value != Value::Bool(false));
+            let held = parts.iter().filter(|(_, value)| **value != Value::Bool(false));
             held.map(|(key, value)| text(value).or_else(|_| text(key))).collect()
         }
         Value::Null | Value::Number(_) => Err(wrong()),

@@ -74,6 +74,9 @@ impl Desk {
     ) -> Result<PolicyLine, DeskError> {
         own(who, tenant)?;
         starts_in_shadow(policy.mode)?;
+        if policy.id.is_some() {
+            return Err(DeskError::Invalid("id: is given when the policy is stored; leave it out".into()));
+        }
         AgentPolicy::compile(policy).map_err(|error| DeskError::Invalid(error.to_string()))?;
         if self.policies.agent_policies(tenant).await?.len() >= MOST_POLICIES {
             return Err(DeskError::Conflict(format!("there are {MOST_POLICIES} policies already; remove some first")));

@@ -202,6 +202,12 @@ fn method_subject(method: &str) -> Subject {
     }
 }
 
+/// Like the governance tools: a trace of reading the traces would lengthen what is read.
+fn reads_our_books(message: &Message, route: &Route, engine: &dyn ExecutionEngine) -> bool {
+    let uri = message.params().and_then(|params| params.get("uri")).and_then(Value::as_str);
+    uri.is_some_and(|uri| engine.governs_uri(route, uri))
+}
+
 fn subject(
     route: &Route,
     ask: &mut Ask,
@@ -214,6 +220,9 @@ fn subject(
     };
     match (&*message, message.method()) {
         (_, Some("tools/call")) => {}
+        (Message::Request(_), Some("resources/read")) if reads_our_books(message, route, engine) => {
+            return Ok(Subject::Plain);
+        }
         (Message::Request(_), Some(method)) => return Ok(method_subject(method)),
         _ => return Ok(Subject::Plain),
     }

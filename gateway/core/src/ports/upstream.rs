@@ -126,6 +126,11 @@ pub trait ExecutionEngine: Send + Sync {
     fn resolve_uri(&self, _listed: &str) -> Option<(Namespace, String)> {
         None
     }
+    /// Whether reading this resource is looking at the gateway's own books: like the governance tools, that is no decision
+    /// of an agent's, and writing it down would lengthen what is read.
+    fn governs_uri(&self, _route: &Route, _uri: &str) -> bool {
+        false
+    }
     /// How each upstream speaks, as far as it is known.
     fn spoken(&self) -> Vec<(Namespace, Spoken)> {
         Vec::new()

@@ -108,10 +108,10 @@ struct WrittenAccess {
 
 pub async fn run(verb: PolicyVerb) -> Result<(), Failure> {
     match verb {
-        PolicyVerb::List(args) => list(args).await,
-        PolicyVerb::Add(args) => add(args).await,
-        PolicyVerb::Mode(args) => set_mode(args).await,
-        PolicyVerb::Remove(args) => remove(args).await,
+        PolicyVerb::List(args) => list(&args).await,
+        PolicyVerb::Add(args) => add(&args).await,
+        PolicyVerb::Mode(args) => set_mode(&args).await,
+        PolicyVerb::Remove(args) => remove(&args).await,
         PolicyVerb::Check(args) => check(&args),
     }
 }
@@ -126,7 +126,7 @@ async fn opened(common: &Common) -> Result<(Store, Desk), Failure> {
     Ok((store, desk))
 }
 
-async fn list(args: OfTenant) -> Result<(), Failure> {
+async fn list(args: &OfTenant) -> Result<(), Failure> {
     let (store, desk) = opened(&args.common).await?;
     let tenant = tenant_named(&store, &args.tenant).await?;
     let lines = desk.policies_of(&operator(), tenant.id).await.map_err(|error| Failure::of(&error))?;
@@ -158,7 +158,7 @@ fn row(line: &PolicyLine) -> Vec<String> {
     vec![plain(&line.policy), plain(&line.name), kind, severity, mode, state]
 }
 
-async fn add(args: AddPolicies) -> Result<(), Failure> {
+async fn add(args: &AddPolicies) -> Result<(), Failure> {
     let written = read_file(&args.file)?;
     let (store, desk) = opened(&args.common).await?;
     let tenant = tenant_named(&store, &args.tenant).await?;
@@ -204,7 +204,7 @@ fn read_file(path: &Path) -> Result<WrittenPolicies, Failure> {
     }
 }
 
-async fn set_mode(args: SetMode) -> Result<(), Failure> {
+async fn set_mode(args: &SetMode) -> Result<(), Failure> {
     let (store, desk) = opened(&args.common).await?;
     let tenant = tenant_named(&store, &args.tenant).await?;
     if args.mode == PolicyMode::Enforce && !args.yes && std::io::stdin().is_terminal() {
@@ -222,7 +222,7 @@ async fn set_mode(args: SetMode) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn remove(args: OnePolicy) -> Result<(), Failure> {
+async fn remove(args: &OnePolicy) -> Result<(), Failure> {
     let (store, desk) = opened(&args.common).await?;
     let tenant = tenant_named(&store, &args.tenant).await?;
     let removed = desk.remove_policy(&operator(), tenant.id, &args.policy).await;

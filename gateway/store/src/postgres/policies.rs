@@ -5,9 +5,9 @@ use gateway_core::ports::{
     AccessRow, AgentPolicyRow, ManifestRow, NewAccessPolicy, NewAgentPolicy, PolicyKind, PolicyStore, StoreError,
 };
 use gateway_core::verdict::PolicyMode;
-use gateway_core::{TenantId, ToolName};
+use gateway_core::{BoxError, TenantId, ToolName};
 use sqlx::Row;
-use sqlx::postgres::PgPool;
+use sqlx::postgres::{PgPool, PgRow};
 use sqlx::types::Json;
 use uuid::Uuid;
 
@@ -35,12 +35,7 @@ impl PolicyStore for PostgresPolicies {
         .await
         .map_err(unavailable)?;
         transaction.commit().await.map_err(unavailable)?;
-        let read = |row| {
-            let mut policy = agent_policy(row)?;
-            policy.is_active = row.try_get("active")?;
-            Ok(policy)
-        };
-        rows.iter().map(read).collect::<Result<_, gateway_core::BoxError>>().map_err(unavailable)
+        rows.iter().map(kept).collect::<Result<_, _>>().map_err(unavailable)
     }
 
     async fn add_agent_policy(&self, tenant: TenantId, policy: &NewAgentPolicy) -> Result<Uuid, StoreError> {
@@ -225,4 +220,9 @@ impl PolicyStore for PostgresPolicies {
             _ => Ok(()),
         }
     }
+}
+
+/// A row that may have been taken out of force.
+fn kept(row: &PgRow) -> Result<AgentPolicyRow, BoxError> {
+    Ok(AgentPolicyRow { is_active: row.try_get("active")?, ..agent_policy(row)? })
 }

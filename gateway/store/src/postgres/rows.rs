@@ -29,7 +29,6 @@ pub(super) fn agent_row(row: &PgRow) -> Result<AgentRow, BoxError> {
         max_risk: row.try_get("max_risk")?,
         owner_name: row.try_get("owner_name")?,
         owner_email: row.try_get("owner_email")?,
-        metadata: row.try_get::<Option<Json<_>>, _>("metadata")?.map(|json| json.0),
         status: row.try_get("status")?,
         metadata: row.try_get::<Option<Json<_>>, _>("metadata")?.map(|json| json.0),
         created_at: row.try_get("created_at")?,

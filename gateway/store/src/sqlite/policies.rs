@@ -5,9 +5,10 @@ use gateway_core::ports::{
     AccessRow, AgentPolicyRow, ManifestRow, NewAccessPolicy, NewAgentPolicy, PolicyKind, PolicyStore, StoreError,
 };
 use gateway_core::verdict::PolicyMode;
-use gateway_core::{TenantId, ToolName};
+use gateway_core::{BoxError, TenantId, ToolName};
 use serde_json::Value;
 use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
 use uuid::Uuid;
 
 use super::SqlitePools;
@@ -30,12 +31,7 @@ impl PolicyStore for SqlitePolicies {
         )
         .bind(tenant.to_string())
         .fetch_all(&self.0.readers);
-        let read = |row| {
-            let mut policy = agent_policy(row)?;
-            policy.is_active = row.try_get("active")?;
-            Ok(policy)
-        };
-        patiently(asked).await?.iter().map(read).collect::<Result<_, gateway_core::BoxError>>().map_err(unavailable)
+        patiently(asked).await?.iter().map(kept).collect::<Result<_, _>>().map_err(unavailable)
     }
 
     async fn add_agent_policy(&self, tenant: TenantId, policy: &NewAgentPolicy) -> Result<Uuid, StoreError> {
@@ -202,4 +198,9 @@ impl PolicyStore for SqlitePolicies {
             _ => Ok(()),
         }
     }
+}
+
+/// A row that may have been taken out of force.
+fn kept(row: &SqliteRow) -> Result<AgentPolicyRow, BoxError> {
+    Ok(AgentPolicyRow { is_active: row.try_get("active")?, ..agent_policy(row)? })
 }

@@ -44,7 +44,6 @@ pub(super) fn agent_row(row: &SqliteRow) -> Result<AgentRow, BoxError> {
         max_risk: row.try_get("max_risk")?,
         owner_name: row.try_get("owner_name")?,
         owner_email: row.try_get("owner_email")?,
-        metadata: row.try_get::<Option<String>, _>("metadata")?.map(|text| serde_json::from_str(&text)).transpose()?,
         status: row.try_get("status")?,
         metadata: metadata.map(|text| serde_json::from_str(&text)).transpose()?,
         created_at: row.try_get("created_at")?,

@@ -11,12 +11,15 @@ use gateway_core::canonical::Canonical;
 use gateway_core::matrix::Matrix;
 use gateway_core::outcome::AuditRow;
 use gateway_core::ports::{
-    AgentRecord, AgentStatus, AuditBuffer, Clock, KeyOwner, Ledger, LedgerError, NewAgent, Receipt, Record, StoreError,
+    AccessRow, AgentPolicyRow, AgentRecord, AgentStatus, AuditBuffer, Clock, KeyOwner, Ledger, LedgerError,
+    ManifestRow, NewAccessPolicy, NewAgent, NewAgentPolicy, PolicyKind, PolicyStore, Receipt, Record, StoreError,
     StoredKey, Tenant, TenantStore,
 };
 use gateway_core::trace::Head;
+use gateway_core::verdict::PolicyMode;
 use gateway_core::{
-    AgentId, Autonomy, DecisionType, EventType, Principal, PrincipalKind, Risk, TenantId, Trace, TraceDraft, TraceId,
+    AgentId, Autonomy, DecisionType, EventType, Principal, PrincipalKind, Risk, TenantId, ToolName, Trace, TraceDraft,
+    TraceId,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -88,6 +91,7 @@ impl Registry {
             tenants: Arc::new(self),
             audit: chains.clone(),
             ledger: chains,
+            policies: Arc::new(Rows::default()),
             clock: Arc::new(FixedClock::default()),
             random: Arc::new(|| [7; 32]),
             matrix: Arc::new(|| Arc::new(Matrix::standard())),
@@ -136,8 +140,8 @@ impl TenantStore for Registry {
         found.cloned().ok_or_else(|| StoreError::NotFound(agent.to_string()))
     }
 
-    async fn agents(&self, _: TenantId) -> Result<Vec<AgentRecord>, StoreError> {
-        Ok(self.known.lock().unwrap().clone())
+    async fn agents(&self, tenant: TenantId) -> Result<Vec<AgentRecord>, StoreError> {
+        Ok(self.known.lock().unwrap().iter().filter(|record| record.tenant == tenant).cloned().collect())
     }
 
     async fn add_tenant(&self, _: &str) -> Result<Tenant, StoreError> {
@@ -346,5 +350,100 @@ impl Ledger for Chains {
 
     async fn chains(&self) -> Result<Vec<(Option<TenantId>, AgentId)>, LedgerError> {
         Ok(self.chains.lock().unwrap().keys().cloned().collect())
+    }
+}
+
+/// `agent_policies` and nothing else.
+#[derive(Clone, Default)]
+pub(super) struct Rows(Arc<Mutex<Vec<AgentPolicyRow>>>);
+
+impl Rows {
+    pub(super) fn with(self, policy_id: &str, severity: Option<&str>, rule: Value) -> Self {
+        self.0.lock().unwrap().push(row(tenant(1), policy_id, policy_id, severity, rule));
+        self
+    }
+
+    pub(super) fn inactive(self, policy_id: &str) -> Self {
+        for row in self.0.lock().unwrap().iter_mut().filter(|row| row.policy_id == policy_id) {
+            row.is_active = false;
+        }
+        self
+    }
+
+    pub(super) fn all(&self) -> Vec<AgentPolicyRow> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+fn row(tenant: TenantId, policy_id: &str, name: &str, severity: Option<&str>, rule: Value) -> AgentPolicyRow {
+    AgentPolicyRow {
+        id: Uuid::nil(),
+        tenant: Some(tenant),
+        policy_id: policy_id.into(),
+        name: name.into(),
+        category: None,
+        severity: severity.map(Into::into),
+        rule,
+        regulatory_mapping: Vec::new(),
+        is_active: true,
+        mode: PolicyMode::Shadow,
+        created_at: "2026-02-23T00:00:00.000Z".into(),
+    }
+}
+
+#[async_trait]
+impl PolicyStore for Rows {
+    async fn agent_policies(&self, tenant: TenantId) -> Result<Vec<AgentPolicyRow>, StoreError> {
+        Ok(self.all().into_iter().filter(|row| row.tenant.is_none_or(|owner| owner == tenant)).collect())
+    }
+
+    async fn add_agent_policy(&self, tenant: TenantId, policy: &NewAgentPolicy) -> Result<Uuid, StoreError> {
+        let mut rows = self.0.lock().unwrap();
+        if rows.iter().any(|row| row.tenant == Some(tenant) && row.policy_id == policy.policy_id) {
+            return Err(StoreError::Exists(policy.policy_id.clone()));
+        }
+        let severity = policy.severity.map(|severity| severity.as_str());
+        let new = row(tenant, &policy.policy_id, &policy.name, severity, policy.rule.clone());
+        rows.push(AgentPolicyRow { regulatory_mapping: policy.regulatory_mapping.clone(), ..new });
+        Ok(Uuid::nil())
+    }
+
+    async fn set_agent_policy_active(&self, _: TenantId, _: Uuid, _: bool) -> Result<(), StoreError> {
+        unused()
+    }
+
+    async fn set_policy_mode(
+        &self,
+        _: TenantId,
+        _: PolicyKind,
+        _: Uuid,
+        _: PolicyMode,
+        _: &str,
+    ) -> Result<Option<PolicyMode>, StoreError> {
+        unused()
+    }
+
+    async fn access_policies(&self, _: TenantId) -> Result<Vec<AccessRow>, StoreError> {
+        unused()
+    }
+
+    async fn add_access_policy(&self, _: TenantId, _: &NewAccessPolicy) -> Result<Uuid, StoreError> {
+        unused()
+    }
+
+    async fn remove_access_policy(&self, _: TenantId, _: Uuid) -> Result<(), StoreError> {
+        unused()
+    }
+
+    async fn manifests(&self, _: TenantId) -> Result<Vec<ManifestRow>, StoreError> {
+        unused()
+    }
+
+    async fn put_manifest(&self, _: &ManifestRow) -> Result<(), StoreError> {
+        unused()
+    }
+
+    async fn remove_manifest(&self, _: TenantId, _: &ToolName) -> Result<(), StoreError> {
+        unused()
     }
 }

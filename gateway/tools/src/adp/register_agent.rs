@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use gateway_core::keys::{AGENT_KEY, ApiKey};
 use gateway_core::ports::{NewAgent, StoreError, TenantStore};
-use gateway_core::{Principal, Risk};
+use gateway_core::{AgentId, Principal, Risk};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -67,12 +67,16 @@ fn described(arguments: &Map<String, Value>) -> Result<NewAgent, ToolFailure> {
         }
     }
     let max_risk = field(arguments, "max_risk").map(|risk| on_scale("max_risk", risk)).transpose()?;
+    let agent_id: AgentId = on_scale("agent_id", text("agent_id")?)?;
+    if agent_id.is_reserved() {
+        return Err(ToolFailure::new(format!("Invalid agent_id: {agent_id} is the gateway's own name")));
+    }
     let owner_email = owner("email");
     if owner_email.as_ref().is_some_and(|email| !is_address(email)) {
         return Err(ToolFailure::new("Invalid owner.email: expected an e-mail address"));
     }
     Ok(NewAgent {
-        agent_id: on_scale("agent_id", text("agent_id")?)?,
+        agent_id,
         name: text("name")?.into(),
         description: field(arguments, "description").map(Into::into),
         autonomy: on_scale("autonomy_level", text("autonomy_level")?)?,
@@ -217,6 +221,7 @@ mod tests {
             (with("owner", json!({ "email": "nobody" })), "Invalid owner.email: expected an e-mail address"),
             (with("owner", json!({ "phone": "1" })), "Unknown field: owner.phone"),
             (with("status", json!("active")), "Unknown field: status"),
+            (with("agent_id", json!("portreeve")), "Invalid agent_id: portreeve is the gateway's own name"),
             (with("name", json!("a\u{0}")), "Invalid name: NUL characters are not allowed"),
             (
                 with("agent_id", json!("two words")),

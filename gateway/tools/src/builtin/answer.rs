@@ -5,7 +5,7 @@ use gateway_protocol::revision::meta;
 use gateway_protocol::{Request, Revision, RpcError, code};
 use serde_json::{Map, Value, json};
 
-use super::{BuiltinServer, BuiltinTool, ToolFailure, run_checked};
+use super::{BuiltinResources, BuiltinServer, BuiltinTool, ToolFailure, resources, run_checked};
 
 pub(super) const DISCOVER: &str = "server/discover";
 pub(super) const INITIALIZE: &str = "initialize";
@@ -27,7 +27,10 @@ impl BuiltinServer {
             "ping" if !modern => Map::new(),
             "tools/list" => self.list(request, revision)?,
             "tools/call" => self.call_tool(exchange, request, revision).await?,
-            method => return Err(RpcError::new(code::METHOD_NOT_FOUND, format!("Method not found: {method}"))),
+            method => match &self.resources {
+                Some(resources) => library(&**resources, exchange, request, revision).await?,
+                None => return Err(unknown(method)),
+            },
         };
         Ok(Value::Object(if modern { self.completed(result) } else { result }))
     }
@@ -37,7 +40,7 @@ impl BuiltinServer {
         let known = wished.and_then(|text| text.parse::<Revision>().ok()).filter(|revision| !revision.is_modern());
         let mut result = Map::new();
         result.insert("protocolVersion".into(), json!(known.unwrap_or(Revision::LATEST_LEGACY)));
-        result.insert("capabilities".into(), capabilities());
+        result.insert("capabilities".into(), self.capabilities());
         result.insert("serverInfo".into(), self.info());
         self.instruct(&mut result);
         result
@@ -46,7 +49,7 @@ impl BuiltinServer {
     fn discover(&self) -> Map<String, Value> {
         let mut result = Map::new();
         result.insert("supportedVersions".into(), json!(Revision::ALL));
-        result.insert("capabilities".into(), capabilities());
+        result.insert("capabilities".into(), self.capabilities());
         self.instruct(&mut result);
         private(&mut result);
         result
@@ -111,6 +114,10 @@ impl BuiltinServer {
         result
     }
 
+    fn capabilities(&self) -> Value {
+        if self.resources.is_some() { json!({ "tools": {}, "resources": {} }) } else { json!({ "tools": {} }) }
+    }
+
     fn instruct(&self, result: &mut Map<String, Value>) {
         if let Some(text) = &self.instructions {
             result.insert("instructions".into(), json!(text));
@@ -122,8 +129,29 @@ impl BuiltinServer {
     }
 }
 
-fn capabilities() -> Value {
-    json!({ "tools": {} })
+/// The methods of a server that has something to read.
+async fn library(
+    resources: &dyn BuiltinResources,
+    exchange: &Exchange,
+    request: &Request,
+    revision: Revision,
+) -> Result<Map<String, Value>, RpcError> {
+    let mut result = match request.method.as_str() {
+        "resources/list" => resources::listed("resources", "uri", &resources.list(), request, revision)?,
+        "resources/templates/list" => {
+            resources::listed("resourceTemplates", "uriTemplate", &resources.templates(), request, revision)?
+        }
+        "resources/read" => resources::read(resources, &exchange.principal, request, revision).await?,
+        method => return Err(unknown(method)),
+    };
+    if revision.is_modern() {
+        private(&mut result);
+    }
+    Ok(result)
+}
+
+fn unknown(method: &str) -> RpcError {
+    RpcError::new(code::METHOD_NOT_FOUND, format!("Method not found: {method}"))
 }
 
 /// Nothing to keep: what a caller may see changes with the policies.

@@ -144,6 +144,91 @@ async fn what_an_era_does_not_know_is_not_found_there() {
     }
 }
 
+struct Shelf;
+
+#[async_trait]
+impl BuiltinResources for Shelf {
+    fn list(&self) -> Vec<ResourceSpec> {
+        let text = || "Book".to_owned();
+        vec![ResourceSpec {
+            uri: "echo://book".into(),
+            name: text(),
+            title: text(),
+            description: text(),
+            mime_type: "text/plain",
+        }]
+    }
+
+    fn templates(&self) -> Vec<ResourceSpec> {
+        self.list().into_iter().map(|spec| ResourceSpec { uri: "echo://{book}".into(), ..spec }).collect()
+    }
+
+    async fn read(&self, _: &Principal, uri: &str) -> Result<Contents, Unread> {
+        match uri {
+            "echo://book" => Ok(Contents { mime_type: "text/plain", text: "once".into() }),
+            "echo://lost" => Err(Unread::Failed(ToolFailure::new("not today"))),
+            _ => Err(Unread::NotThere),
+        }
+    }
+}
+
+// acceptance 28: lists and templates in every revision's shape.
+#[tokio::test]
+async fn what_can_be_read_is_listed_in_every_revision() {
+    let server = server(1).with_resources(Shelf);
+    for (revision, titled, modern) in [
+        (None, false, false),
+        (Some(Revision::V2024_11_05), false, false),
+        (Some(Revision::V2025_03_26), false, false),
+        (Some(Revision::V2025_06_18), true, false),
+        (Some(Revision::V2025_11_25), true, false),
+        (Some(Revision::V2026_07_28), true, true),
+    ] {
+        for (method, key, place, uri) in [
+            ("resources/list", "resources", "uri", "echo://book"),
+            ("resources/templates/list", "resourceTemplates", "uriTemplate", "echo://{book}"),
+        ] {
+            let (status, reply) = ask(&server, revision, method, json!({})).await;
+            let (result, entry) = (&reply["result"], &reply["result"][key][0]);
+            assert_eq!(
+                (status, &entry[place], &entry["mimeType"]),
+                (200, &json!(uri), &json!("text/plain")),
+                "{reply}"
+            );
+            assert_eq!(entry.get("title").is_some(), titled, "{revision:?}");
+            assert_eq!((result.get("ttlMs").is_some(), result.get("resultType").is_some()), (modern, modern));
+            let (_, reply) = ask(&server, revision, method, json!({ "cursor": "x" })).await;
+            assert_eq!(reply["error"]["code"], -32602);
+        }
+        let (_, reply) = ask(&server, revision, "resources/read", json!({ "uri": "echo://book" })).await;
+        let contents = json!([{ "uri": "echo://book", "mimeType": "text/plain", "text": "once" }]);
+        assert_eq!(reply["result"]["contents"], contents);
+        assert_eq!(reply["result"].get("cacheScope").is_some(), modern);
+    }
+    let (_, reply) = ask(&server, Some(Revision::V2025_11_25), "initialize", json!({})).await;
+    assert_eq!(reply["result"]["capabilities"], json!({ "tools": {}, "resources": {} }));
+}
+
+// acceptance 30: what is not there has each era's own code, and says what was asked for.
+#[tokio::test]
+async fn what_cannot_be_read_says_so_in_the_words_of_its_era() {
+    let shelf = server(1).with_resources(Shelf);
+    for (revision, uri, code) in [
+        (Some(Revision::V2025_11_25), "echo://none", -32002),
+        (Some(Revision::V2024_11_05), "echo://none", -32002),
+        (Some(Revision::V2026_07_28), "echo://none", -32602),
+        (Some(Revision::V2025_11_25), "echo://lost", -32603),
+    ] {
+        let (status, reply) = ask(&shelf, revision, "resources/read", json!({ "uri": uri })).await;
+        assert_eq!((status, &reply["error"]["code"]), (200, &json!(code)), "{reply}");
+        assert_eq!(reply["error"]["data"], json!({ "uri": uri }));
+    }
+    let (_, reply) = ask(&shelf, None, "resources/read", json!({})).await;
+    assert_eq!(reply["error"]["code"], -32602);
+    let (_, reply) = ask(&server(1), None, "resources/list", json!({})).await;
+    assert_eq!(reply["error"]["code"], -32601, "a server without resources has no such method");
+}
+
 #[tokio::test]
 async fn a_call_is_answered_in_the_shape_of_its_revision() {
     let server = server(1);

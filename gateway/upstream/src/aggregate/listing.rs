@@ -10,7 +10,7 @@ use gateway_protocol::revision::meta;
 use gateway_protocol::{Request, RpcError, code};
 use serde_json::{Map, Value, json};
 
-use super::{Aggregate, Member, Standing, answers, cursor, log_failure, uris};
+use super::{Aggregate, Member, Standing, answers, cursor, log_failure};
 use crate::ask;
 
 pub(super) const MEMBER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -44,7 +44,7 @@ impl Kind {
         match self.key {
             "tools" => member.listed_name(separator, own),
             "prompts" => format!("{}{separator}{own}", member.namespace),
-            _ => uris::outward(&member.namespace, own),
+            _ => member.speaker().outward(own),
         }
     }
 }

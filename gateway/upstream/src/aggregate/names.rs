@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gateway_core::ports::Upstream;
 use gateway_core::{Namespace, ToolName};
 
-use super::uris;
+use super::uris::Speaker;
 
 /// One upstream among many.
 #[derive(Clone)]
@@ -13,6 +13,8 @@ pub struct Member {
     pub namespace: Namespace,
     pub upstream: Arc<dyn Upstream>,
     pub naming: Naming,
+    /// URI schemes that are this member's own, and keep their form at the aggregated door.
+    pub schemes: &'static [&'static str],
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,11 +27,25 @@ pub enum Naming {
 
 impl Member {
     pub fn new(namespace: Namespace, upstream: Arc<dyn Upstream>) -> Self {
-        Self { namespace, upstream, naming: Naming::Prefixed }
+        Self { namespace, upstream, naming: Naming::Prefixed, schemes: &[] }
     }
 
-    pub fn built_in(namespace: Namespace, upstream: Arc<dyn Upstream>, names: Vec<String>) -> Self {
-        Self { namespace, upstream, naming: Naming::Bare(names) }
+    pub fn built_in(
+        namespace: Namespace,
+        upstream: Arc<dyn Upstream>,
+        names: Vec<String>,
+        schemes: &'static [&'static str],
+    ) -> Self {
+        Self { namespace, upstream, naming: Naming::Bare(names), schemes }
+    }
+
+    /// Whether a URI of this member's own says by its scheme that it is.
+    pub(crate) fn owns(&self, uri: &str) -> bool {
+        self.speaker().keeps(uri)
+    }
+
+    pub(super) fn speaker(&self) -> Speaker {
+        Speaker { namespace: self.namespace.clone(), schemes: self.schemes }
     }
 
     pub(super) fn keeps_names(&self) -> bool {
@@ -81,10 +97,9 @@ pub fn resolve_prompt(listed: &str, separator: &str, members: &[Member]) -> Opti
     (!prompt.is_empty()).then(|| (member.namespace.clone(), prompt.into()))
 }
 
-/// And for a resource.
+/// And for a resource: a built-in's own scheme, or the listed form.
 pub fn resolve_uri(listed: &str, members: &[Member]) -> Option<(Namespace, String)> {
-    let (space, uri) = uris::inward(listed)?;
-    Some((by_name(members, space)?.namespace.clone(), uri.into()))
+    members.iter().find_map(|member| Some((member.namespace.clone(), member.speaker().inward(listed)?.to_owned())))
 }
 
 fn by_name<'a>(members: &'a [Member], namespace: &str) -> Option<&'a Member> {
@@ -108,8 +123,8 @@ mod tests {
         let members = [
             Member::new(space("notes"), silent()),
             Member::new(space("notes__old"), silent()),
-            Member::built_in(space("adp"), silent(), vec!["adp_log".into(), "same".into(), "notes__x".into()]),
-            Member::built_in(space("gate"), silent(), vec!["decide".into(), "same".into()]),
+            Member::built_in(space("adp"), silent(), vec!["adp_log".into(), "same".into(), "notes__x".into()], &[]),
+            Member::built_in(space("gate"), silent(), vec!["decide".into(), "same".into()], &[]),
         ];
         for (listed, expected) in [
             ("notes/search", Some("notes/search")),
@@ -141,7 +156,11 @@ mod tests {
     #[test]
     fn prompts_and_resources_lead_to_one_member() {
         let silent = || Arc::new(FakeUpstream::silent());
-        let members = [Member::new(space("notes"), silent()), Member::new(space("notes__old"), silent())];
+        let members = [
+            Member::new(space("notes"), silent()),
+            Member::new(space("notes__old"), silent()),
+            Member::built_in(space("adp"), silent(), Vec::new(), &["adp"]),
+        ];
         for (listed, expected) in [
             ("notes__review", Some(("notes", "review"))),
             ("notes__old__review", Some(("notes__old", "review"))),
@@ -157,7 +176,16 @@ mod tests {
         }
         let found = resolve_uri("portreeve://notes/file:///a", &members);
         assert_eq!(found, Some((space("notes"), "file:///a".into())));
-        for strange in ["portreeve://nobody/file:///a", "file:///a", "portreeve://notes/"] {
+        for listed in ["adp://registry", "portreeve://adp/adp://registry"] {
+            assert_eq!(resolve_uri(listed, &members), Some((space("adp"), "adp://registry".into())), "{listed}");
+        }
+        let claimed = resolve_uri("portreeve://notes/adp://registry", &members);
+        assert_eq!(
+            claimed,
+            Some((space("notes"), "adp://registry".into())),
+            "whoever else uses the scheme stays wrapped"
+        );
+        for strange in ["adp://", "ADP://registry", "portreeve://nobody/file:///a", "file:///a", "portreeve://notes/"] {
             assert_eq!(resolve_uri(strange, &members), None, "{strange}");
         }
     }

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 
 use super::listing::described;
 use super::sessions::AggregateSession;
-use super::{Aggregate, Member, Standing, answers, relay, uris};
+use super::{Aggregate, Member, Standing, answers, relay};
 use crate::ask;
 
 type Items = BoxStream<'static, Result<StreamItem, UpstreamError>>;
@@ -30,14 +30,14 @@ impl Aggregate {
     /// The GET stream of a session.
     pub(super) fn news(&self, permit: &Permit, session: &Arc<AggregateSession>) -> Answered {
         let each = self.members.iter().enumerate().map(|(place, member)| {
-            let (member, namespace) = (member.clone(), member.namespace.clone());
+            let (member, whose) = (member.clone(), member.speaker());
             let (session, permit) = (Arc::clone(session), Arc::new(permit.in_session(None)));
             let open = move || {
                 let (member, session, permit) = (member.clone(), Arc::clone(&session), Arc::clone(&permit));
                 async move { listen_in(&session, place, &member, &permit).await }
             };
             again_and_again(open).filter_map(move |item| {
-                let item = item.map(|item| announced(relay::event(&namespace, item))).transpose();
+                let item = item.map(|item| announced(relay::event(&whose, item))).transpose();
                 std::future::ready(item)
             })
         });
@@ -59,7 +59,7 @@ impl Aggregate {
             if part == Filter::default() {
                 continue;
             }
-            let (namespace, id) = (member.namespace.clone(), request.id.clone());
+            let (whose, id) = (member.speaker(), request.id.clone());
             let (member, permit) = (member.clone(), Arc::new(permit.in_session(None)));
             let open = move || {
                 let question = subscription(&permit, &part);
@@ -71,7 +71,7 @@ impl Aggregate {
                 }
             };
             let told = again_and_again(open).filter_map(move |item| {
-                let item = item.map(|item| subscribed(relay::event(&namespace, item), &id)).transpose();
+                let item = item.map(|item| subscribed(relay::event(&whose, item), &id)).transpose();
                 std::future::ready(item)
             });
             streams.push(told.boxed());
@@ -141,10 +141,8 @@ fn subscribed(item: StreamItem, id: &Id) -> Option<StreamItem> {
 }
 
 fn of_member(member: &Member, wanted: &Filter) -> Filter {
-    let own = |uri: &String| {
-        let (namespace, uri) = uris::inward(uri)?;
-        (namespace == member.namespace.as_str()).then(|| uri.to_owned())
-    };
+    let whose = member.speaker();
+    let own = |uri: &String| whose.inward(uri).map(str::to_owned);
     Filter { uris: wanted.uris.iter().filter_map(own).collect(), ..wanted.clone() }
 }
 

@@ -9,16 +9,16 @@ use gateway_core::ports::{Answered, Content, StreamItem};
 use gateway_protocol::{Id, Message, Reply, ReplyKind};
 use serde_json::Value;
 
-use super::uris;
+use super::uris::{self, Speaker};
 
 /// A member's answer as the client sees it. The member's session stays ours.
-pub(super) fn outward(namespace: &Namespace, answered: Answered) -> Answered {
+pub(super) fn outward(whose: &Speaker, answered: Answered) -> Answered {
     let content = match answered.content {
         Content::Stream(stream) => {
-            let namespace = namespace.clone();
-            Content::Stream(stream.map(move |item| item.map(|item| event(&namespace, item))).boxed())
+            let whose = whose.clone();
+            Content::Stream(stream.map(move |item| item.map(|item| event(&whose, item))).boxed())
         }
-        Content::One(reply) => Content::One(uris::renamed(namespace, &reply).unwrap_or(reply)),
+        Content::One(reply) => Content::One(uris::renamed(whose, &reply).unwrap_or(reply)),
         other => other,
     };
     Answered { status: answered.status, session: None, content }
@@ -31,13 +31,13 @@ pub(super) fn inward(id: &Id) -> Option<(String, Id)> {
     Some((namespace.into(), serde_json::from_str(own).ok()?))
 }
 
-pub(super) fn event(namespace: &Namespace, item: StreamItem) -> StreamItem {
+pub(super) fn event(whose: &Speaker, item: StreamItem) -> StreamItem {
     let StreamItem::Event { mut frame, reply: Some(reply) } = item else { return item };
     let changed = match (reply.kind(), reply.method()) {
         (ReplyKind::Request, _) | (ReplyKind::Notification, Some("notifications/cancelled")) => {
-            renamed(namespace, &reply)
+            renamed(&whose.namespace, &reply)
         }
-        _ => uris::renamed(namespace, &reply),
+        _ => uris::renamed(whose, &reply),
     };
     let reply = changed.unwrap_or(reply);
     frame.data = reply.raw().clone();

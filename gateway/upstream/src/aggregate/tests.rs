@@ -21,7 +21,7 @@ impl Stage {
     fn new(members: Vec<(&str, FakeUpstream)>) -> Self {
         let (names, members): (Vec<_>, Vec<_>) = members.into_iter().map(|(name, fake)| (name, Arc::new(fake))).unzip();
         let list = names.iter().zip(&members).map(|(name, fake)| match name.strip_suffix('!') {
-            Some(name) => Member::built_in(space(name), Arc::<FakeUpstream>::clone(fake), vec!["bare".into()]),
+            Some(name) => Member::built_in(space(name), Arc::<FakeUpstream>::clone(fake), vec!["bare".into()], &[]),
             None => Member::new(space(name), Arc::<FakeUpstream>::clone(fake)),
         });
         let server = ServerInfo::new(space("portreeve"), "1.2.3");
