@@ -194,11 +194,10 @@ async fn set_roles(args: &SetRoles) -> Result<(), Failure> {
 
 /// A role is a word, as rules write it.
 fn checked(roles: Vec<String>) -> Result<Vec<String>, Failure> {
-    let wrong = |role: &&String| {
-        role.is_empty() || role.len() > 128 || role.chars().any(|letter| letter.is_control() || letter.is_whitespace())
-    };
+    let fits = |letter: char| letter.is_alphanumeric() || "_-.:@/".contains(letter);
+    let wrong = |role: &&String| role.is_empty() || role.len() > 128 || !role.chars().all(fits);
     match roles.iter().find(wrong) {
-        Some(role) => Err(Failure::new(format!("role `{}`: must be 1 to 128 letters without spaces", plain(role)))),
+        Some(role) => Err(Failure::new(format!("role `{}`: must be 1 to 128 letters, digits or any of _-.:@/", plain(role)))),
         None => Ok(roles),
     }
 }
