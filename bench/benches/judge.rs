@@ -13,8 +13,8 @@ use gateway_core::ports::AccessRow;
 use gateway_core::rules::{AgentPolicy, RuleSet, WrittenPolicy};
 use gateway_core::verdict::PolicyMode;
 use gateway_core::{
-    AgentMode, Ask, Chain, Exchange, PluginMode, Policies, Principal, PrincipalKind, RiskLevel, Route, Subject, TenantId,
-    ToolManifest, ToolName, TraceId,
+    AgentMode, Ask, Chain, Exchange, PluginMode, Policies, Principal, PrincipalKind, RiskLevel, Route, Subject,
+    TenantId, ToolManifest, ToolName, TraceId,
 };
 use gateway_plugins::access;
 use gateway_protocol::Message;
@@ -101,7 +101,8 @@ fn tenant(rows: &[AccessRow], policies: Vec<AgentPolicy>) -> Arc<TenantRules> {
 
 fn exchange(tool: &(ToolName, Arc<ClassifiedTool>), rules: &Arc<TenantRules>, arguments: Value) -> Exchange {
     let params = json!({"name": tool.0.as_str(), "arguments": arguments});
-    let principal = Principal { kind: PrincipalKind::Agent, tenant: Some(TenantId(Uuid::nil())), ..Principal::anonymous() };
+    let principal =
+        Principal { kind: PrincipalKind::Agent, tenant: Some(TenantId(Uuid::nil())), ..Principal::anonymous() };
     let ask = Ask::Message(Message::request(1, "tools/call", params.as_object().cloned()));
     let subject = Subject::Tool(ToolSubject::new(tool.0.clone(), Some(Arc::clone(&tool.1)), false));
     let mut exchange = Exchange::new(TraceId::from_uuid(Uuid::nil()), Arc::new(principal), Route::All, ask, subject);

@@ -81,7 +81,8 @@ async fn a_rule_in_rego_sees_role_and_tenant(kind: Kind) {
     }
     let senior = with_role(&world, "s-1", "senior_admin");
     let admin = with_role(&world, "a-1", "admin");
-    let added = world.cli_json(&["agent", "add", "z-1", "--tenant", "zeta", "--autonomy", "A3", "--role", "senior_admin"]);
+    let added =
+        world.cli_json(&["agent", "add", "z-1", "--tenant", "zeta", "--autonomy", "A3", "--role", "senior_admin"]);
     let elsewhere = world.agent_with_key("z-1", added["api_key"].as_str().unwrap());
     world.live().await;
     assert_eq!(senior.call("crm/write", json!({})).await.decision(), "allow");
@@ -127,7 +128,11 @@ async fn a_broken_rule_refuses(kind: Kind) {
         world.live().await;
         let before = stub.calls();
         let refused = agent.call("crm/find", json!({ "n": "many" })).await;
-        assert_eq!((refused.decision().as_str(), refused.denied_by()), ("deny", vec!["access".to_owned()]), "{definition}");
+        assert_eq!(
+            (refused.decision().as_str(), refused.denied_by()),
+            ("deny", vec!["access".to_owned()]),
+            "{definition}"
+        );
         assert!(refused.text().contains(reason), "{definition}: {}", refused.text());
         assert_eq!(stub.calls(), before, "{definition}");
         assert_eq!(other.call("crm/find", json!({})).await.decision(), "allow", "another tenant is not concerned");
@@ -171,7 +176,12 @@ async fn what_is_added_over_the_api_starts_in_shadow_and_is_raised_by_hand() {
     let heard = agent.call("crm/write", json!({})).await;
     assert_eq!(heard.decision(), "allow", "shadow only writes down");
     assert!(heard.message()["result"]["_meta"]["io.portreeve/advice"].is_null(), "{}", heard.text());
-    world.eventually("SELECT count(*) FROM agent_traces WHERE agent_id = 'a-1' AND CAST(context AS TEXT) LIKE '%no writing%'", 1).await;
+    world
+        .eventually(
+            "SELECT count(*) FROM agent_traces WHERE agent_id = 'a-1' AND CAST(context AS TEXT) LIKE '%no writing%'",
+            1,
+        )
+        .await;
 
     let id = made.message()["id"].as_str().unwrap().to_owned();
     let path = format!("/api/access-policies/{id}/mode");

@@ -44,7 +44,16 @@ async fn conditions_decide_over_arguments(kind: Kind) {
             assert!(answer.text().contains("POL-FIN-001"), "{}", answer.text());
         }
     }
-    enforced(&world, policy("POL-CRIT", "critical", json!({ "tool": "crm/pay", "amount": { "gt": 10000 } }), json!("human_approval"))).await;
+    enforced(
+        &world,
+        policy(
+            "POL-CRIT",
+            "critical",
+            json!({ "tool": "crm/pay", "amount": { "gt": 10000 } }),
+            json!("human_approval"),
+        ),
+    )
+    .await;
     assert_eq!(agent.call("crm/pay", json!({})).await.decision(), "approval_required", "critical and not known");
     assert_eq!(agent.call("crm/pay", json!({ "amount": 5 })).await.decision(), "allow");
     assert_eq!(agent.call("crm/find", json!({})).await.decision(), "allow", "it speaks of another tool");
@@ -88,7 +97,12 @@ async fn a_mode_is_in_force_on_both_nodes_without_a_restart() {
     for agent in [&here, &there] {
         assert_eq!(agent.call("crm/pay", json!({})).await.decision(), "allow", "a new one is in shadow");
     }
-    world.eventually("SELECT count(*) FROM agent_traces WHERE agent_id = 'a-1' AND CAST(context AS TEXT) LIKE '%POL-1%'", 2).await;
+    world
+        .eventually(
+            "SELECT count(*) FROM agent_traces WHERE agent_id = 'a-1' AND CAST(context AS TEXT) LIKE '%POL-1%'",
+            2,
+        )
+        .await;
     world.cli_json(&["policy", "mode", "POL-1", "enforce", "--tenant", "acme", "--yes"]);
     world.live().await;
     world.live_at(node.console_port).await;
@@ -107,16 +121,28 @@ async fn what_cannot_be_read_is_not_stored() {
     let admin = world.admin_key.as_str();
     let wrong = |rule: Value| json!({ "policy_id": "P", "name": "n", "rule": rule });
     for (body, path) in [
-        (wrong(json!({ "condition": { "amount": { "near": 3 } }, "requirement": "log" })), "rule.condition.amount.near"),
+        (
+            wrong(json!({ "condition": { "amount": { "near": 3 } }, "requirement": "log" })),
+            "rule.condition.amount.near",
+        ),
         (wrong(json!({ "condition": {}, "requirement": "log" })), "rule.condition"),
-        (wrong(json!({ "condition": { "a": 1 }, "requirement": "log", "max_response_time": "soon" })), "rule.max_response_time"),
+        (
+            wrong(json!({ "condition": { "a": 1 }, "requirement": "log", "max_response_time": "soon" })),
+            "rule.max_response_time",
+        ),
         (policy("P", "terrible", json!({ "a": 1 }), json!("log")), "severity"),
         (json!({ "policy_id": "P", "name": "n", "rule": {}, "sevrity": "low" }), "sevrity"),
     ] {
         let refused = world.api("POST", "/api/policies", admin, Some(body.clone())).await;
-        assert_eq!((refused.status, &refused.message()["errors"][0]["path"]), (422, &json!(path)), "{}", refused.text());
+        assert_eq!(
+            (refused.status, &refused.message()["errors"][0]["path"]),
+            (422, &json!(path)),
+            "{}",
+            refused.text()
+        );
     }
-    let good = policy("POL-COM-001", "high", json!({ "action_type": "external_communication" }), json!("human_approval"));
+    let good =
+        policy("POL-COM-001", "high", json!({ "action_type": "external_communication" }), json!("human_approval"));
     assert_eq!(world.api("POST", "/api/policies", admin, Some(good.clone())).await.status, 201);
     assert_eq!(world.api("POST", "/api/policies", admin, Some(good)).await.status, 409);
     assert_eq!(world.database.count("SELECT count(*) FROM agent_policies"), 1);
@@ -124,7 +150,9 @@ async fn what_cannot_be_read_is_not_stored() {
 
     // A row made by hand that cannot be read refuses its tenant's calls once somebody enforces it, and says why.
     let agent = world.agent("a-1", "A3");
-    world.database.sql("UPDATE agent_policies SET rule = '{\"condition\": {\"a\": {\"near\": 1}}, \"requirement\": \"log\"}'");
+    world
+        .database
+        .sql("UPDATE agent_policies SET rule = '{\"condition\": {\"a\": {\"near\": 1}}, \"requirement\": \"log\"}'");
     world.live().await;
     assert_eq!(agent.call("crm/find", json!({})).await.decision(), "allow", "in shadow it is only written down");
     let refused = world.cli(&["policy", "mode", "POL-COM-001", "enforce", "--tenant", "acme", "--yes"]);

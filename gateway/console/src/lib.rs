@@ -4,6 +4,7 @@
 mod api;
 mod auth;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Router;
@@ -11,9 +12,10 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
+use gateway_core::Chain;
 use gateway_core::desk::Desk;
 use gateway_core::identity::{Credential, Principal};
-use gateway_core::live::LiveHandle;
+use gateway_core::live::{Live, LiveHandle};
 use serde_json::json;
 
 pub use auth::Stranger;
@@ -25,8 +27,17 @@ pub trait Node: Send + Sync {
     fn namespaces(&self) -> Vec<String>;
     /// Where MCP clients connect, `http://127.0.0.1:8080`.
     fn mcp_address(&self) -> String;
+    /// Policies on trial, by the names their files would have, over the rows as they are.
+    async fn candidate(&self, files: BTreeMap<String, String>) -> Result<(Arc<Chain>, Arc<Live>), Vec<Unusable>>;
     /// Whose credential this is. A stranger is written down before it is told no.
     async fn caller(&self, credential: &Credential) -> Result<Arc<Principal>, Stranger>;
+}
+
+/// What is wrong with policies on trial, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unusable {
+    pub at: String,
+    pub what: String,
 }
 
 /// Everything the console serves from.

@@ -5,7 +5,9 @@
 
 mod agent;
 mod audit;
+mod batch;
 mod check;
+mod explain;
 mod failure;
 mod key;
 mod kill;
@@ -13,6 +15,9 @@ mod logging;
 mod manifest;
 mod output;
 mod policy;
+mod promote;
+mod prove;
+mod replay;
 mod stdio;
 mod suggest;
 mod tenant;
@@ -61,6 +66,12 @@ enum Verb {
     /// Policies: what agents must keep to, and who may use what
     #[command(subcommand)]
     Policy(policy::PolicyVerb),
+    /// Shows that the policies in force keep their promises, or the shortest way in which they do not
+    Prove(prove::ProveArgs),
+    /// Why a call was decided as it was, or what another one would come to
+    Explain(explain::ExplainArgs),
+    /// What other policies would have said of the calls that were made
+    Replay(replay::ReplayArgs),
     /// The chain of what was decided
     #[command(subcommand)]
     Audit(audit::AuditVerb),
@@ -164,6 +175,9 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::Key(verb) => wait_for(key::run(verb)),
         Verb::Manifest(verb) => wait_for(manifest::run(verb)),
         Verb::Policy(verb) => wait_for(policy::run(verb)),
+        Verb::Prove(args) => wait_for(prove::run(args)),
+        Verb::Explain(args) => wait_for(explain::run(args)),
+        Verb::Replay(args) => wait_for(replay::run(args)),
         Verb::Audit(verb) => wait_for(audit::run(verb)),
         Verb::Kill(args) => wait_for(kill::kill(args)),
         Verb::Restore(args) => wait_for(kill::restore(args)),
@@ -211,6 +225,8 @@ mod tests {
             ("agent add a --autonomy A1", ["--tenant", "required"]),
             ("manifest suggest a/b", ["NAMESPACE", "letters, digits"]),
             ("policy mode p loud --tenant t", ["MODE", "shadow, advisory, enforce"]),
+            ("prove --mode LOUD", ["--mode", "SHADOW, ADVISORY, PARTIAL_AUTO, FULL_AUTO"]),
+            ("explain --tool crm/find", ["--agent", "--tenant"]),
             ("kill planet x", ["KIND", "agent, tool, upstream, tenant"]),
             ("kill agent", ["SUBJECT", "required"]),
             ("demo --mcp here", ["--mcp", "invalid"]),
@@ -248,6 +264,14 @@ mod tests {
             "agent role a --tenant t viewer clerk",
             "agent role a --tenant t --none",
             "agent add a --tenant t --autonomy A3 --role viewer --role clerk",
+            "prove --mode SHADOW --tenant t --json",
+            "explain trc_1 --json",
+            "explain --agent a --tenant t --tool crm/find --arguments {} --autonomy A3 --role r",
+            "explain --batch",
+            "replay --policies d --since 2026-11-16T00:00:00Z --tenant t --rules none --fail-on-flips --json",
+            "replay --live",
+            "agent history a --tenant t --json",
+            "agent promote a --tenant t --to A3 --json",
             "kill agent a --tenant t --reason r --json",
             "kill --list --json --config f",
             "restore tool crm/write --json",

@@ -5,6 +5,8 @@
 //! its local spool), the cached directory of keys, and the small read-only database of the demo. No rule of the
 //! gateway is decided here.
 
+#[macro_use]
+mod outcomes;
 mod batch;
 mod demo_database;
 mod directory;

@@ -4,10 +4,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use gateway_core::approvals::{ApprovalQuery, ApprovalRecord, DecideError, Decided, Decider, NewApproval, Swept};
-use gateway_core::ports::{
-    Approvals, CallCursor, History, PinNews, PinRow, PinStore, Proof, Proofs, RecordedCall, StoreError, TierCount,
-};
-use gateway_core::{AgentId, TenantId, ToolName, Trace, TraceId};
+use gateway_core::ports::{Approvals, PinNews, PinRow, PinStore, StoreError};
+use gateway_core::{TenantId, ToolName, TraceId};
 use jiff::Timestamp;
 use serde_json::Value;
 use uuid::Uuid;
@@ -72,36 +70,6 @@ impl Approvals for NotYet {
     }
 
     async fn notified(&self, _: Uuid, _: Timestamp) -> Result<(), StoreError> {
-        not_yet()
-    }
-}
-
-#[async_trait]
-impl Proofs for NotYet {
-    async fn keep(&self, _: &Proof) -> Result<(), StoreError> {
-        not_yet()
-    }
-
-    async fn latest(&self, _: Option<TenantId>) -> Result<Option<Proof>, StoreError> {
-        Ok(None)
-    }
-}
-
-#[async_trait]
-impl History for NotYet {
-    async fn trace(&self, _: &str) -> Result<Option<(Option<TenantId>, Trace)>, StoreError> {
-        not_yet()
-    }
-
-    async fn call(&self, _: &str) -> Result<Option<RecordedCall>, StoreError> {
-        not_yet()
-    }
-
-    async fn calls(&self, _: &CallCursor, _: i64) -> Result<Vec<RecordedCall>, StoreError> {
-        not_yet()
-    }
-
-    async fn record_of(&self, _: TenantId, _: &AgentId, _: Timestamp) -> Result<Vec<TierCount>, StoreError> {
         not_yet()
     }
 }

@@ -1,6 +1,7 @@
 //! The shared engine: many nodes, one database.
 
 mod append;
+mod history;
 mod ledger;
 mod live;
 mod policies;
@@ -17,6 +18,7 @@ use gateway_core::ports::StoreError;
 use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 
+pub(crate) use history::{PostgresHistory, PostgresProofs};
 pub(crate) use ledger::PostgresLedger;
 pub(crate) use live::PostgresLive;
 pub(crate) use policies::PostgresPolicies;

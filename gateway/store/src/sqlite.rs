@@ -1,6 +1,7 @@
 //! The embedded engine: one file, one connection that writes the ledger, one that writes the rest, a few that read.
 
 mod append;
+mod history;
 mod ledger;
 mod live;
 mod policies;
@@ -20,6 +21,7 @@ use gateway_core::ports::StoreError;
 use sqlx::ConnectOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 
+pub(crate) use history::{SqliteHistory, SqliteProofs};
 pub(crate) use ledger::SqliteLedger;
 pub(crate) use live::SqliteLive;
 pub(crate) use policies::SqlitePolicies;

@@ -13,10 +13,12 @@ use sqlx::postgres::PgPool;
 use crate::not_yet::NotYet;
 use crate::once::{PostgresOnce, SqliteOnce};
 use crate::postgres::{
-    self, PostgresLedger, PostgresLive, PostgresPolicies, PostgresStanding, PostgresTenants, PostgresTools,
+    self, PostgresHistory, PostgresLedger, PostgresLive, PostgresPolicies, PostgresProofs, PostgresStanding,
+    PostgresTenants, PostgresTools,
 };
 use crate::sqlite::{
-    SqliteLedger, SqliteLive, SqlitePolicies, SqlitePools, SqliteStanding, SqliteTenants, SqliteTools,
+    SqliteHistory, SqliteLedger, SqliteLive, SqlitePolicies, SqlitePools, SqliteProofs, SqliteStanding, SqliteTenants,
+    SqliteTools,
 };
 
 /// One open database. Open it on the runtime that outlives everything that uses it.
@@ -59,8 +61,8 @@ impl Store {
                 pins: Arc::new(NotYet),
                 approvals: Arc::new(NotYet),
                 standing: Arc::new(SqliteStanding(pools.clone())),
-                proofs: Arc::new(NotYet),
-                history: Arc::new(NotYet),
+                proofs: Arc::new(SqliteProofs(pools.clone())),
+                history: Arc::new(SqliteHistory(pools.clone())),
                 engine: Engine::Sqlite(pools),
             });
         }
@@ -81,8 +83,8 @@ impl Store {
             pins: Arc::new(NotYet),
             approvals: Arc::new(NotYet),
             standing: Arc::new(PostgresStanding(pool.clone())),
-            proofs: Arc::new(NotYet),
-            history: Arc::new(NotYet),
+            proofs: Arc::new(PostgresProofs(pool.clone())),
+            history: Arc::new(PostgresHistory(pool.clone())),
             engine: Engine::Postgres(pool),
         })
     }

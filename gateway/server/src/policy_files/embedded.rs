@@ -11,12 +11,13 @@ macro_rules! shipped {
 /// Tools of the gateway itself. They are there in every gateway, so their manifests are too.
 const BUILT_IN_TOOLS: [(&str, &str); 1] = [shipped!("manifests/adp.yaml")];
 
-const OTHERS: [(&str, &str); 6] = [
+const OTHERS: [(&str, &str); 7] = [
     shipped!("chain.yaml"),
     shipped!("manifests/crm.yaml"),
     shipped!("manifests/database.yaml"),
     shipped!("manifests/mail.yaml"),
     shipped!("matrix.yaml"),
+    shipped!("promotion.yaml"),
     shipped!("rules/starters.yaml"),
 ];
 
