@@ -3,7 +3,7 @@
 use portreeve_tests::{Kind, Stub, World};
 use serde_json::json;
 
-const THRESHOLD: &str = "from:\n  SHADOW: { calls: 3, success: 0.9, days: 30 }\ndenials: 0.25\n";
+const THRESHOLD: &str = "from:\n  SHADOW: { calls: 3, success: 0.9, days: 30 }\n  ADVISORY: { calls: 1, success: 0.9, days: 30 }\ndenials: 0.25\n";
 
 // acceptance 112: counts by risk, refused until the lower tier's threshold is met, then a D4 event that needs approval.
 async fn an_agent_earns_the_next_mode(kind: Kind) {

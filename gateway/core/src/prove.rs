@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::chain::{Chain, PluginMode};
 use crate::classification::scale;
-use crate::exchange::ToolSubject;
+use crate::exchange::{Route, ToolSubject};
 use crate::imagine;
 use crate::live::Live;
 use crate::manifest::{AgentMode, RiskLevel};
@@ -196,6 +196,10 @@ fn stopped(asked: &Asked<'_>, tenant: Option<TenantId>, bench: &mut Bench<'_>) {
         let mut names: BTreeSet<&ToolName> = asked.chain.policies().tools.keys().collect();
         names.extend(asked.live.rules_of(Some(tenant)).tools.keys());
         for name in names {
+            // Most are going: asking the chain about those shows nothing here.
+            if asked.live.standing.why(&principal, &Route::All, Some(name)).is_none() {
+                continue;
+            }
             let tool = imagine::subject(asked.chain, asked.live, &principal, name, false);
             bench.ask_stopped(&principal, tool);
         }

@@ -54,7 +54,8 @@ pub struct Tier {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Next {
     pub to: Autonomy,
-    pub asks: Earned,
+    /// Absent: `promotion.yaml` says nothing of its mode.
+    pub asks: Option<Earned>,
     pub denials: f64,
     /// What is still missing; empty once it is earned.
     pub missing: Vec<String>,
@@ -259,9 +260,11 @@ impl Desk {
         let (calls, ok, denied, errors) =
             (sum(|tier| tier.calls), sum(|tier| tier.ok), sum(|tier| tier.denied), sum(|tier| tier.errors));
         let next = above(autonomy).map(|to| {
-            // A mode that nobody wrote a threshold for is not left by counting.
-            let asks = asks.unwrap_or(Earned { calls: 20, success: 0.95, days });
-            let missing = missing(asks, rules.denials, ok, denied, errors);
+            let missing = match asks {
+                Some(asks) => missing(asks, rules.denials, ok, denied, errors),
+                // A mode that nobody wrote a threshold for is not left by counting.
+                None => vec![format!("promotion.yaml says nothing of {mode}")],
+            };
             Next { to, asks, denials: rules.denials, missing }
         });
         Ok(Record { agent: agent.clone(), autonomy, mode, since, tiers, calls, ok, denied, errors, next })
