@@ -36,6 +36,10 @@ CREATE TABLE approvals (
 CREATE UNIQUE INDEX approvals_open ON approvals (binding) WHERE status IN ('pending', 'approved');
 CREATE INDEX approvals_by_binding ON approvals (binding, asked_at);
 CREATE INDEX approvals_by_tenant ON approvals (tenant_id, status, deadline);
+-- What every node looks for once a second.
+CREATE INDEX approvals_waiting ON approvals (deadline) WHERE status = 'pending';
+CREATE INDEX approvals_unused ON approvals (use_by) WHERE status = 'approved';
+CREATE INDEX approvals_unrecorded ON approvals (decided_at) WHERE decision_trace IS NULL AND decided_at IS NOT NULL;
 
 ALTER TABLE approvals ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant_rows ON approvals

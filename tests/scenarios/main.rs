@@ -11,6 +11,8 @@ mod access;
 mod adp;
 mod adp_resources;
 mod aggregate;
+mod approval_rounds;
+mod approvals;
 mod architecture;
 mod bridge_legs;
 mod bypasses;

@@ -2,6 +2,7 @@
 //! the command line can do for a tenant, this can do too, because both ask the same desk.
 
 mod api;
+mod approval_page;
 mod auth;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use gateway_core::Chain;
 use gateway_core::desk::Desk;
 use gateway_core::identity::{Credential, Principal};
 use gateway_core::live::{Live, LiveHandle};
+use gateway_core::ports::Seal;
 use serde_json::json;
 
 pub use auth::Stranger;
@@ -45,6 +47,8 @@ pub struct Console {
     pub node: Arc<dyn Node>,
     pub desk: Arc<Desk>,
     pub live: Arc<LiveHandle>,
+    /// Knows our own links again.
+    pub seal: Arc<dyn Seal>,
 }
 
 pub(crate) type Shared = Arc<Console>;
@@ -54,6 +58,7 @@ pub fn router(console: Console) -> Router {
         .route("/", get(front))
         .route("/health", get(health))
         .route("/ready", get(ready))
+        .merge(approval_page::routes())
         .nest("/api", api::router())
         .with_state(Arc::new(console))
 }

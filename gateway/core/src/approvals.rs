@@ -1,6 +1,11 @@
 //! A human's yes or no to one call: what it is bound to, who may give it, and that it is used once.
+//!
+//! The row is the truth, and every node finds the same one by its binding; how a caller hears of it is `gateway/approve.rs`.
 
-use jiff::Timestamp;
+mod terms;
+mod told;
+
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
@@ -13,6 +18,14 @@ use crate::manifest::RiskLevel;
 use crate::names::{AgentId, TenantId, ToolName, TraceId};
 use crate::ports::StoreError;
 use crate::verdict::Reason;
+
+pub use terms::{Terms, is_link, link, shown};
+pub use told::decision_trace;
+
+/// The longest that a no stands before the same question may be put again.
+const QUIET: SignedDuration = SignedDuration::from_mins(10);
+/// Letters of a note.
+pub const LONGEST_NOTE: usize = 500;
 
 scale!(ApprovalKind, "call, promotion", { Call = "call", Promotion = "promotion", });
 scale!(
@@ -64,6 +77,36 @@ pub struct ApprovalRecord {
     pub used_trace: Option<TraceId>,
     pub decision_trace: Option<TraceId>,
     pub notified_at: Option<Timestamp>,
+}
+
+impl ApprovalRecord {
+    /// Until when a no answers the same question, so that an agent in a loop does not wear its humans out. A yes that nobody
+    /// used in time was no refusal: it may be asked for again at once.
+    pub fn quiet_until(&self) -> Option<Timestamp> {
+        let refused = match self.status {
+            ApprovalStatus::Rejected => true,
+            ApprovalStatus::Expired => self.use_by.is_none(),
+            _ => false,
+        };
+        let decided = self.decided_at.filter(|_| refused)?;
+        let time = self.asked.deadline.duration_since(self.asked_at).min(QUIET);
+        Some(decided.checked_add(time).unwrap_or(Timestamp::MAX))
+    }
+
+    /// Whether this row answers its question at this time, or a new one must be asked.
+    pub fn answers(&self, now: Timestamp) -> bool {
+        match self.status {
+            ApprovalStatus::Pending | ApprovalStatus::Approved => true,
+            _ => self.quiet_until().is_some_and(|until| now < until),
+        }
+    }
+
+    /// Two pairs of eyes: the agent's own user may say no, and only somebody else may say yes.
+    pub fn needs_other_eyes(&self, by: &Decider, approve: bool) -> bool {
+        let own = |name: &str| name.trim().to_lowercase() == by.name.trim().to_lowercase();
+        let is_own = own(self.asked.agent.as_str()) || self.asked.owner.as_deref().is_some_and(own);
+        approve && self.asked.four_eyes && (by.via == Via::Elicitation || is_own)
+    }
 }
 
 scale!(
@@ -126,7 +169,6 @@ pub struct Granted {
 }
 
 impl Granted {
-    #[cfg_attr(not(test), expect(dead_code, reason = "nothing can be approved yet"))]
     pub(crate) fn used(approval: Uuid, binding: String) -> Self {
         Self { approval, binding }
     }
@@ -140,6 +182,14 @@ impl Granted {
     }
 }
 
+/// The digest of what is asked of the tool. Words that travel beside the arguments belong to the wire and differ from one
+/// repeat of a call to the next.
+pub fn arguments_hash(exchange: &Exchange) -> Option<String> {
+    let nothing = Value::Object(serde_json::Map::new());
+    let arguments = exchange.arguments().unwrap_or(&nothing);
+    Some(digest::named(&serde_json_canonicalizer::to_vec(arguments).ok()?))
+}
+
 /// Names exactly what a human is asked about: who, what, with which arguments, under which rules. `None` for what is no
 /// tool call of a tenant's agent.
 pub fn binding(exchange: &Exchange, ruling: &Ruling) -> Option<String> {
@@ -149,7 +199,7 @@ pub fn binding(exchange: &Exchange, ruling: &Ruling) -> Option<String> {
         tenant,
         &exchange.principal.agent,
         &tool.name,
-        exchange.arguments_hash(),
+        arguments_hash(exchange)?,
         (manifest, tool.pin.as_deref()),
         (ruling.digest(), ruling.rules.as_ref()),
     );

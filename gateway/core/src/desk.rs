@@ -11,6 +11,7 @@ mod standing;
 mod tools;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -53,6 +54,8 @@ pub struct Desk {
     pub stopwatch: Arc<dyn Fn() -> u64 + Send + Sync>,
     /// Which program proves, by name and version.
     pub program: String,
+    /// How long a yes may be used.
+    pub approved_for: Duration,
     /// Where people reach the console, for links.
     pub link: String,
 }

@@ -146,6 +146,8 @@ pub struct Exchange {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApprovalShown {
     pub id: Uuid,
+    /// The question was a form, to which yes means yes; a page is only visited.
+    pub form: bool,
     pub answered: Option<Said>,
 }
 

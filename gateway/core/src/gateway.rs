@@ -4,6 +4,7 @@
 //! replies. Every way out that is not the answer itself goes through `refusal` and is recorded first.
 
 mod approve;
+mod asking;
 mod batch;
 mod candidate;
 mod carry;
@@ -36,8 +37,8 @@ use crate::ports::{AuthError, ExecutionEngine, Limited, StreamSlot};
 use crate::refusal::{self, Answer};
 use crate::resume::Replays;
 use crate::session::Session;
-use crate::verdict::Decision;
 
+use approve::Telling;
 pub use carry::CARRIED;
 use carry_out::Errand;
 pub use parts::{Inbound, Ports, Settings, Verb, Wire};
@@ -199,6 +200,11 @@ impl Gateway {
 
     /// One message from question to answer.
     async fn exchange(self: &Arc<Self>, caller: &Arc<Caller>, ask: Ask) -> Answer {
+        if let Ask::Message(Message::Response(response)) = &ask
+            && let Some(heard) = self.hear_answer(caller, response).await
+        {
+            return heard;
+        }
         let trace_id = TraceId::from_uuid(self.ports.clock.fresh_id());
         let id = request_id(&ask);
         if id.is_some()
@@ -242,19 +248,7 @@ impl Gateway {
         };
         let caller = Arc::clone(caller);
         let errand = Errand { id, caller, chain, upstream, story, spend, slot, mirrored, resumes };
-        match errand.chain.admit(exchange) {
-            Ok((permit, mut ruling)) => {
-                self.compare(permit.exchange(), &mut ruling);
-                self.carry_out(errand, permit, ruling).await
-            }
-            Err((exchange, mut ruling)) => {
-                self.compare(&exchange, &mut ruling);
-                match ruling.decision {
-                    Decision::ApprovalRequired => self.approve(errand, exchange, ruling).await,
-                    _ => self.turn_down(errand, &exchange, &ruling, None).await,
-                }
-            }
-        }
+        self.settle(errand, exchange, Telling::Ask).await
     }
 
     /// What only listens stays open for as long as its reader likes, so each caller has room for so many.

@@ -4,6 +4,7 @@
 //! to standard error; with `--json` the answer is one JSON document.
 
 mod agent;
+mod approval;
 mod audit;
 mod batch;
 mod check;
@@ -72,6 +73,9 @@ enum Verb {
     Explain(explain::ExplainArgs),
     /// What other policies would have said of the calls that were made
     Replay(replay::ReplayArgs),
+    /// Approvals: what waits for a human, and the answer
+    #[command(subcommand)]
+    Approval(approval::ApprovalVerb),
     /// The chain of what was decided
     #[command(subcommand)]
     Audit(audit::AuditVerb),
@@ -178,6 +182,7 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::Prove(args) => wait_for(prove::run(args)),
         Verb::Explain(args) => wait_for(explain::run(args)),
         Verb::Replay(args) => wait_for(replay::run(args)),
+        Verb::Approval(verb) => wait_for(approval::run(verb)),
         Verb::Audit(verb) => wait_for(audit::run(verb)),
         Verb::Kill(args) => wait_for(kill::kill(args)),
         Verb::Restore(args) => wait_for(kill::restore(args)),
@@ -227,6 +232,8 @@ mod tests {
             ("policy mode p loud --tenant t", ["MODE", "shadow, advisory, enforce"]),
             ("prove --mode LOUD", ["--mode", "SHADOW, ADVISORY, PARTIAL_AUTO, FULL_AUTO"]),
             ("explain --tool crm/find", ["--agent", "--tenant"]),
+            ("approval list --status lost", ["--status", "pending, approved, rejected, expired, used"]),
+            ("approval approve x", ["ID", "invalid"]),
             ("kill planet x", ["KIND", "agent, tool, upstream, tenant"]),
             ("kill agent", ["SUBJECT", "required"]),
             ("demo --mcp here", ["--mcp", "invalid"]),
@@ -272,6 +279,9 @@ mod tests {
             "replay --live",
             "agent history a --tenant t --json",
             "agent promote a --tenant t --to A3 --json",
+            "approval list --status pending --tenant t --json",
+            "approval approve 01980000-0000-7000-8000-000000000001 --by grace --note n --json",
+            "approval reject 01980000-0000-7000-8000-000000000001 --config f",
             "kill agent a --tenant t --reason r --json",
             "kill --list --json --config f",
             "restore tool crm/write --json",

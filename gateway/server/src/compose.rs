@@ -8,17 +8,18 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use gateway_console::{Console, Stranger, Unusable};
+use gateway_core::approvals::Terms;
 use gateway_core::desk::Desk;
 use gateway_core::gateway::{Gateway, Ports, Settings};
 use gateway_core::home::Home;
 use gateway_core::identity::{Credential, Principal};
 use gateway_core::matrix::Matrix;
-use gateway_core::ports::{ExecutionEngine, NoNotifier, Peers, Seal, Upstream, Usage};
+use gateway_core::ports::{ExecutionEngine, NoNotifier, Notifier, Peers, Seal, Upstream, Usage};
 use gateway_core::refusal::Manner;
 use gateway_core::{Chain, Live, Namespace, ToolName};
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
 use gateway_tools::adp;
-use gateway_upstream::{Engine, HttpPeers, Member, ServerInfo};
+use gateway_upstream::{Engine, HttpPeers, Member, ServerInfo, Webhook};
 use rand::RngCore;
 use tokio::task::AbortHandle;
 use uuid::Uuid;
@@ -32,6 +33,7 @@ use crate::live::LiveRules;
 use crate::live::compile::compiler;
 use crate::policy_files::{LoadedPolicies, load_policies, load_texts};
 use crate::seal::AeadSeal;
+use crate::sweep::Sweep;
 use crate::watch;
 
 use upstreams::Configured;
@@ -53,6 +55,8 @@ pub enum ComposeError {
     Audit(String),
     #[error("upstreams.{0}: {1}")]
     Upstream(Namespace, String),
+    #[error("approvals.webhook: {0}")]
+    Webhook(String),
     #[error("upstreams: {0}")]
     Engine(#[from] gateway_upstream::engine::EngineError),
     #[error("{0}")]
@@ -77,6 +81,8 @@ pub struct Node {
     /// The rows that take effect while running.
     pub live: Arc<LiveRules>,
     watching: AbortHandle,
+    /// Looks after approvals.
+    sweeping: AbortHandle,
     writer: Arc<AuditWriter>,
     limits: Arc<RateLimits>,
     /// The matrix in force, for the governance tools.
@@ -129,6 +135,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     let seal: Arc<dyn Seal> = Arc::new(AeadSeal::new(&seal_key));
     let peers: Arc<dyn Peers> = Arc::new(HttpPeers::default());
     let home = home(config);
+    let notifier = notifier(config)?;
     let ports = Ports {
         directory,
         usage: Arc::clone(&limits) as _,
@@ -139,16 +146,18 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         peers: Arc::clone(&peers),
         once: store.once(),
         approvals: store.approvals(),
-        notifier: Arc::new(NoNotifier),
+        notifier: notifier.clone().unwrap_or_else(|| Arc::new(NoNotifier)),
         live: live.handle(),
         definitions: Arc::default(),
         home: home.clone(),
     };
     let gateway = Arc::new(Gateway::new(chain(policies), Arc::clone(&engine) as _, ports, settings(config)));
     gateway.replace_candidate(candidate.map(chain));
+    let sweep = Sweep { desk: desk::without_rules(&store, config), notifier, seal: Arc::clone(&seal) };
     Ok(Node {
         gateway,
         store,
+        sweeping: tokio::spawn(sweep.run()).abort_handle(),
         engine: Mutex::new(engine),
         watching: tokio::spawn(Arc::clone(&live).watch()).abort_handle(),
         live,
@@ -180,12 +189,28 @@ fn load_candidate(config: &Config) -> Result<Option<LoadedPolicies>, Vec<Problem
     config.candidate.as_deref().map(|dir| load_policies(Some(dir))).transpose()
 }
 
+/// Whoever is told of approvals, where somebody is.
+fn notifier(config: &Config) -> Result<Option<Arc<dyn Notifier>>, ComposeError> {
+    let Some(webhook) = &config.approvals.webhook else {
+        return Ok(None);
+    };
+    let webhook = Webhook::new(webhook.url.reveal(), webhook.secret.reveal());
+    Ok(Some(Arc::new(webhook.map_err(|error| ComposeError::Webhook(error.to_string()))?)))
+}
+
 fn settings(config: &Config) -> Settings {
     Settings {
         wait_for_all: config.audit.wait == AuditWait::All,
         manner: Manner { rpc_errors: config.on_denied == OnDenied::RpcError, terse: !config.explain_to_caller },
         max_depth: config.limits.depth,
         hold: config.limits.hold_time,
+        approvals: Terms {
+            deadline: config.approvals.deadline,
+            use_within: config.approvals.use_within,
+            show_arguments: config.approvals.show_arguments,
+            most: i64::try_from(config.limits.pending_approvals).unwrap_or(i64::MAX),
+            console: desk::link(config),
+        },
     }
 }
 
@@ -283,6 +308,7 @@ impl Node {
     /// Writes down everything that is still queued, then lets go of the store.
     pub async fn close(&self) {
         self.watching.abort();
+        self.sweeping.abort();
         self.writer.shutdown().await;
         self.store.close().await;
     }
@@ -311,7 +337,8 @@ pub fn console(node: &Arc<Node>, config: &Config) -> Console {
         }
     };
     let desk = Arc::new(Desk { watched: Arc::new(watched), ..desk::desk(&node.store, config, judge) });
-    Console { node: Arc::new(ConsoleNode { node: Arc::clone(node), address }), desk, live }
+    let seal = Arc::clone(&node.seal);
+    Console { node: Arc::new(ConsoleNode { node: Arc::clone(node), address }), desk, live, seal }
 }
 
 /// The node as the console sees it.

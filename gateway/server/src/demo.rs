@@ -43,6 +43,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     let stop = args.tour.then(|| Arc::new(Notify::new()));
     let sheet = sheet::written(&residents, &addresses, &directory);
     let (told, findings, guide) = (stop.clone(), Arc::clone(&toured), Arc::clone(&residents));
+    let settings = config.clone();
     let on_start = move || {
         let Some(told) = told else {
             sheet::print(&sheet);
@@ -50,7 +51,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
         };
         // Against the listener, like any client; this thread only has to come back before the gateway may end.
         std::thread::spawn(move || {
-            let outcome = tour::walk(addresses.mcp, &guide);
+            let outcome = tour::walk(addresses.mcp, &settings, &guide);
             *findings.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
             told.notify_one();
         });

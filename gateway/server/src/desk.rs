@@ -37,6 +37,7 @@ pub fn desk(store: &Store, config: &Config, judge: Judge) -> Desk {
         watched: watched(config),
         stopwatch: stopwatch(),
         program: concat!("portreeve ", env!("CARGO_PKG_VERSION")).into(),
+        approved_for: config.approvals.use_within,
         link: link(config),
     }
 }
@@ -72,7 +73,10 @@ pub fn without_rules(store: &Store, config: &Config) -> Desk {
 }
 
 /// Where people reach the console.
-fn link(config: &Config) -> String {
+pub fn link(config: &Config) -> String {
+    if let Some(url) = &config.approvals.url {
+        return url.clone();
+    }
     let scheme = if config.listen.tls.is_some() { "https" } else { "http" };
     format!("{scheme}://{}", config.listen.console)
 }

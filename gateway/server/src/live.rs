@@ -6,15 +6,20 @@
 pub mod compile;
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use gateway_core::access::NoAccessRules;
 use gateway_core::definitions::{PinSet, Pinned, Standing};
-use gateway_core::live::{Live, LiveHandle, Suspended, TenantRules};
+use gateway_core::live::{Broken, Live, LiveHandle, Suspended, TenantFacts, TenantRules};
+use gateway_core::policies::ToolMap;
 use gateway_core::ports::{
     AccessRow, AgentPolicyRow, LiveRows, LiveStore, ManifestRow, PinRow, PinState, StoreError, Tenant,
 };
+use gateway_core::rules::RuleSet;
+use gateway_core::verdict::PolicyMode;
 use gateway_core::{TenantId, digest};
 use gateway_store::CachedDirectory;
 use serde::Serialize;
@@ -172,7 +177,8 @@ fn make(
             // Plain data: serialising it cannot fail, and an empty digest would only be compiled once too often.
             let digest = serde_json::to_vec(&rows).map(|text| digest::hex(&text)).unwrap_or_default();
             let known = before.get(&rows.id).filter(|known| known.digest == digest && !digest.is_empty());
-            let rules = known.map_or_else(|| Arc::new(compiler(&rows)), |known| Arc::clone(&known.rules));
+            let fresh = || Arc::new(compiled_or_broken(&rows, compiler));
+            let rules = known.map_or_else(fresh, |known| Arc::clone(&known.rules));
             (rows.id, Compiled { digest, rules })
         })
         .collect();
@@ -201,6 +207,18 @@ fn pin_set(pins: Vec<PinRow>) -> PinSet {
     PinSet::new(tools)
 }
 
+/// One tenant's rows must not keep a node from learning what is stopped elsewhere: rows over which the compiler loses its head
+/// are as good as broken, and nothing of that tenant passes.
+fn compiled_or_broken(rows: &TenantRows, compiler: &Compiler) -> TenantRules {
+    catch_unwind(AssertUnwindSafe(|| compiler(rows))).unwrap_or_else(|_| {
+        tracing::error!(tenant.id = %rows.id, "compiling a tenant's rows panicked");
+        let why = "compiling them failed; the operator's log says why".to_owned();
+        let broken = Broken { policy: "the tenant's rows".into(), why, mode: PolicyMode::Enforce };
+        let tenant = TenantFacts { id: Some(rows.id), name: rows.name.clone() };
+        TenantRules::new(tenant, RuleSet::default(), Arc::new(NoAccessRules), ToolMap::new(), vec![broken])
+    })
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -210,7 +228,6 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use std::sync::atomic::AtomicUsize;
 
-    use gateway_core::verdict::PolicyMode;
     use uuid::Uuid;
 
     use super::*;
@@ -262,6 +279,17 @@ mod tests {
             make(rows(policies), &before, &compiler);
             assert_eq!(count.load(Ordering::Relaxed) - earlier, again);
         }
+    }
+
+    #[test]
+    fn rows_that_cannot_be_compiled_stop_their_tenant_alone() {
+        let compiler: Compiler = Arc::new(|rows| {
+            assert!(rows.agent_policies.is_empty(), "a compiler's bug");
+            TenantRules::clone(&TenantRules::none())
+        });
+        let (live, _) = make(rows(vec![policy(Some(tenant(1)), "own")]), &HashMap::new(), &compiler);
+        let modes = |n| live.rules_of(Some(tenant(n))).broken.iter().map(|broken| broken.mode).collect::<Vec<_>>();
+        assert_eq!((modes(1), modes(2)), (vec![PolicyMode::Enforce], Vec::new()));
     }
 
     #[test]

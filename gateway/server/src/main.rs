@@ -12,6 +12,7 @@ mod live;
 mod policy_files;
 mod seal;
 mod serve;
+mod sweep;
 mod tls;
 mod watch;
 

@@ -1,6 +1,7 @@
 //! The shared engine: many nodes, one database.
 
 mod append;
+mod approvals;
 mod history;
 mod ledger;
 mod live;
@@ -18,6 +19,7 @@ use gateway_core::ports::StoreError;
 use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 
+pub(crate) use approvals::PostgresApprovals;
 pub(crate) use history::{PostgresHistory, PostgresProofs};
 pub(crate) use ledger::PostgresLedger;
 pub(crate) use live::PostgresLive;

@@ -1,6 +1,7 @@
 //! The embedded engine: one file, one connection that writes the ledger, one that writes the rest, a few that read.
 
 mod append;
+mod approvals;
 mod history;
 mod ledger;
 mod live;
@@ -21,6 +22,7 @@ use gateway_core::ports::StoreError;
 use sqlx::ConnectOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 
+pub(crate) use approvals::SqliteApprovals;
 pub(crate) use history::{SqliteHistory, SqliteProofs};
 pub(crate) use ledger::SqliteLedger;
 pub(crate) use live::SqliteLive;

@@ -13,12 +13,12 @@ use sqlx::postgres::PgPool;
 use crate::not_yet::NotYet;
 use crate::once::{PostgresOnce, SqliteOnce};
 use crate::postgres::{
-    self, PostgresHistory, PostgresLedger, PostgresLive, PostgresPolicies, PostgresProofs, PostgresStanding,
-    PostgresTenants, PostgresTools,
+    self, PostgresApprovals, PostgresHistory, PostgresLedger, PostgresLive, PostgresPolicies, PostgresProofs,
+    PostgresStanding, PostgresTenants, PostgresTools,
 };
 use crate::sqlite::{
-    SqliteHistory, SqliteLedger, SqliteLive, SqlitePolicies, SqlitePools, SqliteProofs, SqliteStanding, SqliteTenants,
-    SqliteTools,
+    SqliteApprovals, SqliteHistory, SqliteLedger, SqliteLive, SqlitePolicies, SqlitePools, SqliteProofs,
+    SqliteStanding, SqliteTenants, SqliteTools,
 };
 
 /// One open database. Open it on the runtime that outlives everything that uses it.
@@ -59,7 +59,7 @@ impl Store {
                 policies: Arc::new(SqlitePolicies(pools.clone())),
                 live: Arc::new(SqliteLive(pools.clone())),
                 pins: Arc::new(NotYet),
-                approvals: Arc::new(NotYet),
+                approvals: Arc::new(SqliteApprovals(pools.clone())),
                 standing: Arc::new(SqliteStanding(pools.clone())),
                 proofs: Arc::new(SqliteProofs(pools.clone())),
                 history: Arc::new(SqliteHistory(pools.clone())),
@@ -81,7 +81,7 @@ impl Store {
             policies: Arc::new(PostgresPolicies(pool.clone())),
             live: Arc::new(PostgresLive::new(pool.clone())),
             pins: Arc::new(NotYet),
-            approvals: Arc::new(NotYet),
+            approvals: Arc::new(PostgresApprovals(pool.clone())),
             standing: Arc::new(PostgresStanding(pool.clone())),
             proofs: Arc::new(PostgresProofs(pool.clone())),
             history: Arc::new(PostgresHistory(pool.clone())),

@@ -19,6 +19,7 @@ pub mod shim;
 pub mod sse_upstream;
 pub mod stack;
 pub mod stdio;
+pub mod webhook;
 
 #[cfg(test)]
 mod testing;
@@ -33,3 +34,4 @@ pub use probe::list_tools;
 pub use sse_upstream::SseUpstream;
 pub use stack::{CacheRule, Layers, Protocol, stack};
 pub use stdio::{Sharing, StdioConfig, StdioUpstream};
+pub use webhook::Webhook;

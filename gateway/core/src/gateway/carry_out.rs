@@ -7,8 +7,9 @@ use gateway_protocol::headers::Mirrored;
 
 use super::record::Story;
 use super::replies::Kept;
-use super::rounds::Spend;
+use super::rounds::{Approved, Spend};
 use super::{Caller, Gateway};
+use crate::approvals;
 use crate::chain::{Chain, Permit, Ruling};
 use crate::exchange::Exchange;
 use crate::outcome::Status;
@@ -55,7 +56,9 @@ impl Gateway {
         }
         match upstream.call(&permit).await {
             Ok(answered) => {
-                let kept = Kept { story, slot, advice: ruling.advice };
+                let bound = ruling.approval.and_then(|id| Some((id, approvals::binding(permit.exchange(), &ruling)?)));
+                let approved = bound.map(|(id, binding)| Approved { id, binding });
+                let kept = Kept { story, slot, advice: ruling.advice, approved };
                 self.relay(&chain, &caller, permit, answered, kept).await
             }
             Err(error) => {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use gateway_protocol::headers::McpHeaders;
 
+use crate::approvals::Terms;
 use crate::definitions::Definitions;
 use crate::exchange::Route;
 use crate::home::Home;
@@ -53,6 +54,7 @@ pub struct Settings {
     pub max_depth: usize,
     /// How long a question to a caller stays open.
     pub hold: Duration,
+    pub approvals: Terms,
 }
 
 /// The ports, by name, so that the composition root reads like a list. What can be replaced while running is not here.

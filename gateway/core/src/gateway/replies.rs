@@ -12,7 +12,7 @@ use gateway_protocol::{Id, Message, Outcome, Reply, ReplyKind, headers};
 use serde_json::{Value, json};
 
 use super::record::{Story, status_of};
-use super::rounds::Rounds;
+use super::rounds::{Approved, Marks, Rounds};
 use super::standing::{is_stopped, stopped};
 use super::tasks::Tasks;
 use super::{Caller, Gateway, Memory, Ports, opening, request_id};
@@ -40,7 +40,7 @@ impl Gateway {
         answered: Answered,
         kept: Kept,
     ) -> Answer {
-        let Kept { mut story, slot, advice } = kept;
+        let Kept { mut story, slot, advice, approved } = kept;
         let exchange = permit.into_exchange();
         let id = request_id(&exchange.ask);
         let Answered { status, session, content } = answered;
@@ -59,6 +59,7 @@ impl Gateway {
             id,
             exchange,
             advice,
+            approved,
         });
         let (content, negotiated) = match review.exchange.method() {
             Some("initialize") => opening::answer(content).await,
@@ -151,6 +152,8 @@ pub(super) struct Kept {
     pub(super) slot: Option<StreamSlot>,
     /// What goes back with the answer besides.
     pub(super) advice: Vec<Reason>,
+    /// The approval it ran by, for the rounds that may follow.
+    pub(super) approved: Option<Approved>,
 }
 
 /// What must be known of the question while its replies arrive.
@@ -165,6 +168,7 @@ struct Review {
     id: Option<Id>,
     exchange: Exchange,
     advice: Vec<Reason>,
+    approved: Option<Approved>,
 }
 
 impl Review {
@@ -201,7 +205,8 @@ impl Review {
             self.advise(reply);
         }
         // Last, because plugins judge what the server said and not what it is wrapped in.
-        Rounds::new(&self.ports, self.hold).close(&self.exchange, reply);
+        let marks = Marks { approved: self.approved.clone(), asks: None };
+        Rounds::new(&self.ports, self.hold).close_with(&self.exchange, marks, reply);
         Tasks::new(&self.ports, &self.memory).close(&self.exchange, reply);
     }
 

@@ -10,14 +10,16 @@ use gateway_protocol::era::may_ask;
 use gateway_protocol::{Malformed, Message, Outcome, Reply, ReplyKind, Request, ResultKind, RpcError, code};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use super::asking::{self, Question};
 use super::record::Story;
 use super::{Gateway, Ports};
+use crate::approvals::Granted;
 use crate::chain::Ruling;
 use crate::digest;
-use crate::exchange::{Exchange, Route};
+use crate::exchange::{ApprovalShown, Exchange, Route, Said};
 use crate::home::Home;
 use crate::identity::Principal;
 use crate::names::TraceId;
@@ -27,6 +29,7 @@ use crate::refusal::{self, Answer};
 use crate::session::route_key;
 
 const STATE: &str = "requestState";
+const ANSWERS: &str = "inputResponses";
 /// What a seal can open again, with room for the rest of the round and for the seal itself.
 const LARGEST: usize = 128 * 1024;
 /// States that stand for a call parked in this process.
@@ -46,8 +49,27 @@ struct Round {
     trace: TraceId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     home: Option<Home>,
-    /// The server's own.
+    #[serde(flatten)]
+    marks: Marks,
+    /// The server's own; of no meaning where the question is ours.
     state: String,
+}
+
+/// What of an approval goes on with a round. Only the gateway sets these: no server's state can.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Marks {
+    /// The round is part of a call that was approved: it needs no second yes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) approved: Option<Approved>,
+    /// The question is the gateway's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) asks: Option<Question>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Approved {
+    pub(super) id: Uuid,
+    pub(super) binding: String,
 }
 
 /// A state that was opened and is not used up yet.
@@ -56,6 +78,19 @@ pub(super) struct Spend {
     id: Uuid,
     until: Timestamp,
     digest: String,
+    approved: Option<Approved>,
+}
+
+impl Spend {
+    /// The right to go on with an approved call, if it is still the same one. It is used up with the state.
+    pub(super) fn continuing(&self, bound: &str) -> Option<Granted> {
+        let approved = self.approved.as_ref().filter(|approved| approved.binding == bound)?;
+        Some(Granted::used(approved.id, approved.binding.clone()))
+    }
+
+    pub(super) fn fits(&self, exchange: &Exchange) -> bool {
+        self.digest == question(exchange)
+    }
 }
 
 pub(super) struct Rounds<'a> {
@@ -83,12 +118,15 @@ impl<'a> Rounds<'a> {
         else {
             return Err(invalid().answering(exchange.message().and_then(Message::id)));
         };
-        let Round { id, until, digest, trace, state, .. } = round;
-        if let Some(params) = exchange.params_mut() {
+        let Round { id, until, digest, trace, state, marks, .. } = round;
+        if let Some(asked) = marks.asks {
+            let answered = exchange.params_mut().and_then(take_answer);
+            exchange.approval = Some(ApprovalShown { id: asked.approval, form: asked.form, answered });
+        } else if let Some(params) = exchange.params_mut() {
             params.insert(STATE.into(), Value::String(state));
         }
         exchange.continues = Some(trace);
-        Ok(Some(Spend { id, until, digest }))
+        Ok(Some(Spend { id, until, digest, approved: marks.approved }))
     }
 
     /// Where the call waits that this request goes on with, if it waits in a process.
@@ -108,7 +146,13 @@ impl<'a> Rounds<'a> {
     }
 
     /// Seals the state of a reply that asks; every other reply is only looked at.
-    pub(super) fn close(&self, exchange: &Exchange, reply: &mut Reply) {
+    #[cfg(test)]
+    fn close(&self, exchange: &Exchange, reply: &mut Reply) {
+        self.close_with(exchange, Marks::default(), reply);
+    }
+
+    /// The same, with what of an approval goes on.
+    pub(super) fn close_with(&self, exchange: &Exchange, marks: Marks, reply: &mut Reply) {
         if !matches!(reply.kind(), ReplyKind::Result { kind: ResultKind::InputRequired, .. }) || !exchange.is_modern() {
             return;
         }
@@ -133,6 +177,7 @@ impl<'a> Rounds<'a> {
             until: self.clock.now().checked_add(self.hold).unwrap_or(Timestamp::MAX),
             trace: exchange.trace_id.clone(),
             home: state.starts_with(PARKED).then(|| self.home.clone()),
+            marks,
             state: std::mem::take(state),
         };
         // Plain data: serialising it cannot fail.
@@ -159,7 +204,7 @@ impl Gateway {
         story: &mut Story,
     ) -> Result<(), Answer> {
         let id = exchange.message().and_then(Message::id);
-        let (rule, why) = if spend.digest == question(exchange) {
+        let (rule, why) = if spend.fits(exchange) {
             match self.ports.once.spend(spend.id, spend.until).await {
                 Ok(true) => return Ok(()),
                 Ok(false) => ("replayed", "this `requestState` was used before"),
@@ -183,6 +228,17 @@ impl Gateway {
         story.close(Status::Denied, None);
         Err(refusal::malformed(&invalid().answering(id)))
     }
+}
+
+/// Our own question and its answer are no part of the call: what is judged is what is sent.
+fn take_answer(params: &mut Map<String, Value>) -> Option<Said> {
+    params.shift_remove(STATE);
+    let answers = params.get_mut(ANSWERS)?.as_object_mut()?;
+    let answer = answers.shift_remove(asking::KEY);
+    if answers.is_empty() {
+        params.shift_remove(ANSWERS);
+    }
+    asking::said(&answer?)
 }
 
 /// One text for every way a state can be bad: a forger learns nothing from it.

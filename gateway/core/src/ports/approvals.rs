@@ -15,6 +15,16 @@ use crate::names::{TenantId, TraceId};
 pub trait Approvals: Send + Sync {
     /// The newest row of this binding, or a new one.
     async fn ask(&self, new: &NewApproval, now: Timestamp) -> Result<ApprovalRecord, StoreError>;
+    /// The same, unless that would be a new row while so many of this agent's wait already: `None`.
+    async fn ask_within(
+        &self,
+        new: &NewApproval,
+        most: i64,
+        now: Timestamp,
+    ) -> Result<Option<ApprovalRecord>, StoreError> {
+        let _ = most;
+        self.ask(new, now).await.map(Some)
+    }
     async fn find(&self, tenant: Option<TenantId>, id: Uuid) -> Result<Option<ApprovalRecord>, StoreError>;
     async fn list(&self, query: &ApprovalQuery) -> Result<Vec<ApprovalRecord>, StoreError>;
     async fn decide(

@@ -1,19 +1,23 @@
 //! The demo's story, played once against the running gateway: a list, a call that passes, one that is refused, one that waits
-//! for a person, and at the end the chain that holds all of it.
+//! for a person and runs once it is approved, and at the end the chain that holds all of it.
 
 use std::net::SocketAddr;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use gateway_core::Autonomy;
+use gateway_core::approvals::{ApprovalQuery, ApprovalStatus, Via};
+use gateway_core::desk::Who;
 use gateway_core::verify::verify_chain;
 use gateway_store::Store;
 use serde_json::{Value, json};
 
 use super::post::{Question, is_up, post};
-use super::residents::Residents;
+use super::residents::{Resident, Residents};
 use super::sheet::print;
 use crate::cli::Failure;
+use crate::config::Config;
+use crate::desk;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
@@ -35,8 +39,10 @@ enum Expected {
     /// A list with tools in it.
     Tools,
     Allowed,
-    /// The outbox is still empty: what was not approved did not happen.
-    NothingSent,
+    /// So many messages are in the outbox: what was not approved did not happen, and what was happened once.
+    Sent(u64),
+    /// A person says yes to what this agent waits for.
+    Approved,
     Decision(&'static str),
 }
 
@@ -71,7 +77,7 @@ fn story() -> Vec<Step> {
             title: "a supervised agent wants to send a message",
             who: Autonomy::A4,
             path: "/mail/mcp",
-            tool: Some(("send_message", letter)),
+            tool: Some(("send_message", letter.clone())),
             expected: Expected::Decision("approval_required"),
         },
         Step {
@@ -79,20 +85,48 @@ fn story() -> Vec<Step> {
             who: Autonomy::A4,
             path: "/mail/mcp",
             tool: Some(("list_messages", json!({ "folder": "outbox" }))),
-            expected: Expected::NothingSent,
+            expected: Expected::Sent(0),
+        },
+        Step {
+            title: "a person approves it",
+            who: Autonomy::A4,
+            path: "/mail/mcp",
+            tool: None,
+            expected: Expected::Approved,
+        },
+        Step {
+            title: "the same call now passes",
+            who: Autonomy::A4,
+            path: "/mail/mcp",
+            tool: Some(("send_message", letter.clone())),
+            expected: Expected::Allowed,
+        },
+        Step {
+            title: "once more, and it waits for another yes",
+            who: Autonomy::A4,
+            path: "/mail/mcp",
+            tool: Some(("send_message", letter)),
+            expected: Expected::Decision("approval_required"),
+        },
+        Step {
+            title: "one message was sent",
+            who: Autonomy::A4,
+            path: "/mail/mcp",
+            tool: Some(("list_messages", json!({ "folder": "outbox" }))),
+            expected: Expected::Sent(1),
         },
     ]
 }
 
 /// Every step is played, whatever came of the one before.
-pub(super) fn walk(address: SocketAddr, residents: &Residents) -> Outcome {
+pub(super) fn walk(address: SocketAddr, config: &Config, residents: &Residents) -> Outcome {
     if !comes_up(address) {
         print(&format!("the gateway does not answer at {address}"));
         return Outcome::Otherwise;
     }
     let mut outcome = Outcome::AsExpected;
     for (number, step) in story().iter().enumerate() {
-        let (held, told) = match play(address, residents, step) {
+        let (held, told) = match play(address, config, residents, step) {
             Ok((told, held)) => (held, told),
             Err(problem) => (false, problem),
         };
@@ -116,13 +150,42 @@ fn comes_up(address: SocketAddr) -> bool {
     false
 }
 
-fn play(address: SocketAddr, residents: &Residents, step: &Step) -> Result<(String, bool), String> {
+fn play(address: SocketAddr, config: &Config, residents: &Residents, step: &Step) -> Result<(String, bool), String> {
     let agent = residents.of(step.who).ok_or("there is no such agent")?;
+    if step.expected == Expected::Approved {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let approved = runtime.map_err(|error| error.to_string())?.block_on(approve(config, residents, agent));
+        return approved.map(|told| (told, true)).map_err(|error| error.to_string());
+    }
     let key = agent.key.as_ref().ok_or("its key is not known")?.reveal();
     let method = if step.tool.is_some() { "tools/call" } else { "tools/list" };
     let question = Question { path: step.path, key, method, tool: step.tool.clone() };
     let (status, answer) = post(address, &question).map_err(|error| error.to_string())?;
     Ok(judged(status, &answer, step.expected))
+}
+
+/// What `portreeve approval approve` does.
+async fn approve(
+    config: &Config,
+    residents: &Residents,
+    agent: &Resident,
+) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
+    let store = Store::open(config.store.reveal()).await?;
+    let (desk, person) = (desk::without_rules(&store, config), Who::Operator("tour".into()));
+    let query = ApprovalQuery {
+        tenant: Some(residents.tenant),
+        status: Some(ApprovalStatus::Pending),
+        agent: Some(agent.id.clone()),
+        limit: 1,
+    };
+    let waiting = desk.approvals(&person, query).await?.pop().ok_or("nothing waits")?;
+    let id = waiting.asked.id;
+    let told = match desk.decide(&person, Via::Cli, id, true, Some("part of the tour".into())).await {
+        Ok(decided) => Ok(format!("approval {id} is {}", decided.status)),
+        Err(error) => Err(error.into()),
+    };
+    store.close().await;
+    told
 }
 
 /// What to tell, and whether it is what the story says.
@@ -142,11 +205,12 @@ fn judged(status: u16, answer: &Value, expected: Expected) -> (String, bool) {
             (format!("{} tools: {}", names.len(), names.join(", ")), status == 200)
         }
         Expected::Allowed => (told, status == 200 && result.is_some() && !failed),
-        Expected::NothingSent => {
+        Expected::Approved => (told, false),
+        Expected::Sent(wanted) => {
             let sent =
                 result.and_then(|result| result.pointer("/structuredContent/counts/outbox")).and_then(Value::as_u64);
             let told = sent.map_or(told, |sent| format!("{sent} messages in the outbox"));
-            (told, sent == Some(0))
+            (told, sent == Some(wanted))
         }
         Expected::Decision(wanted) => {
             let held = decision.and_then(|decision| decision.get("decision")).and_then(Value::as_str) == Some(wanted);
@@ -199,8 +263,9 @@ mod tests {
             (&refused("deny"), Expected::Decision("deny"), "no", true),
             (&refused("deny"), Expected::Decision("approval_required"), "no", false),
             (&plain, Expected::Decision("deny"), "42", false),
-            (&outbox(0), Expected::NothingSent, "0 messages in the outbox", true),
-            (&outbox(1), Expected::NothingSent, "1 messages in the outbox", false),
+            (&outbox(0), Expected::Sent(0), "0 messages in the outbox", true),
+            (&outbox(1), Expected::Sent(1), "1 messages in the outbox", true),
+            (&outbox(1), Expected::Sent(0), "1 messages in the outbox", false),
         ] {
             assert_eq!(judged(200, answer, expected), (told.to_owned(), held), "{answer}");
         }

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod approvals;
 mod directory;
 mod fickle;
 mod history;
@@ -62,6 +63,10 @@ row_security! {
 }
 
 contract! {
+    approvals:
+        the_same_question_has_one_row, a_yes_is_used_once_of_fifty_tries, one_decision_is_taken, a_no_stands_for_a_while,
+        deadlines_are_swept_and_records_repaired, what_is_stopped_is_frozen, an_agent_may_wait_for_so_many,
+        people_are_told_once,;
     schema:
         every_table_has_its_columns, defaults_are_the_seeds, what_the_checks_forbid_is_refused,
         unique_keys_hold, an_agents_keys_go_with_it, tenants_are_organizations,;

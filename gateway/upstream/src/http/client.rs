@@ -71,7 +71,7 @@ impl Client {
     }
 }
 
-fn tls_config() -> Result<ClientConfig, HttpUpstreamError> {
+pub(crate) fn tls_config() -> Result<ClientConfig, HttpUpstreamError> {
     let broken = |error: BoxError| HttpUpstreamError::Tls(error);
     let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
