@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::chain::{Chain, PluginMode};
 use crate::classification::scale;
+use crate::definitions::Standing;
 use crate::exchange::{Route, ToolSubject};
 use crate::imagine;
 use crate::live::Live;
@@ -110,7 +111,11 @@ pub fn prove(asked: &Asked<'_>) -> Shown {
         let mut shapes: BTreeMap<Shape, ToolSubject> = BTreeMap::new();
         for tool in tools(asked, tenant) {
             enumerate(asked, tenant, &kinds, &tool, &mut bench, &mut reach);
-            shapes.entry(Shape::of(&tool)).or_insert(tool);
+            // The same tool, had its definition changed: what is quarantined tomorrow is proved today.
+            let changed = ToolSubject { standing: Standing::Quarantined, ..tool.clone() };
+            for tool in [tool, changed] {
+                shapes.entry(Shape::of(&tool)).or_insert(tool);
+            }
         }
         for kind in &kinds {
             for tool in shapes.values() {
@@ -122,6 +127,10 @@ pub fn prove(asked: &Asked<'_>) -> Shown {
         for broken in rows.broken.iter().filter(|broken| broken.policy.starts_with("the manifest of ")) {
             bench.broken(Promise::ManifestsAreSound, Broken::said(&format!("{}: {}", broken.policy, broken.why)));
         }
+    }
+    if asked.chain.modes().any(|mode| mode == ("standing", PluginMode::Observe)) {
+        let how = "whoever is suspended is let through: chain.yaml has standing: observe";
+        bench.broken(Promise::NothingStopped, Broken::said(how));
     }
     bench.shown(reach.into_iter().collect())
 }
@@ -140,7 +149,9 @@ fn tools(asked: &Asked<'_>, tenant: Option<TenantId>) -> Vec<ToolSubject> {
     // Files are everybody's: they are asked about once, and again only where a tenant says more.
     names.extend(asked.chain.policies().tools.keys().filter(|_| tenant.is_none()));
     let unknown: Vec<_> = asked.watched.iter().map(|namespace| ToolName::new(namespace, "unknown")).collect();
-    names.extend(unknown.iter().filter(|_| tenant.is_none()));
+    // And one that no upstream has: whatever nobody classified is like it.
+    let nowhere = "unknown/unknown".parse::<ToolName>();
+    names.extend(unknown.iter().chain(&nowhere).filter(|_| tenant.is_none()));
     let somebody = cells::somebody(tenant);
     let watched = |name: &ToolName| asked.watched.iter().any(|one| one.as_str() == name.namespace());
     let subject = |name| imagine::subject(asked.chain, asked.live, &somebody, name, watched(name));
