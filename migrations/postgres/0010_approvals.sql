@@ -46,10 +46,4 @@ CREATE POLICY tenant_rows ON approvals
     USING (tenant_id = NULLIF(current_setting('portreeve.tenant', true), '')::uuid)
     WITH CHECK (tenant_id = NULLIF(current_setting('portreeve.tenant', true), '')::uuid);
 
-DO $$
-BEGIN
-    IF EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'portreeve_app') THEN
-        GRANT SELECT, INSERT, UPDATE ON approvals TO portreeve_app;
-    END IF;
-END
-$$;
+SELECT portreeve_share('approvals', 'SELECT, INSERT, UPDATE');

@@ -151,6 +151,13 @@ pub struct ApprovalShown {
     pub answered: Option<Said>,
 }
 
+impl ApprovalShown {
+    /// Whether its user was asked about this approval and did not want it.
+    pub fn refuses(&self, approval: Uuid) -> bool {
+        self.id == approval && matches!(self.answered, Some(Said::Decline | Said::Cancel))
+    }
+}
+
 /// How a person may answer a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {

@@ -86,6 +86,11 @@ impl Gateway {
             let id = row.asked.id;
             ruling.approval = Some(id);
             match row.status {
+                // Whoever sits before the agent may say no to what others approved.
+                ApprovalStatus::Approved if exchange.approval.is_some_and(|shown| shown.refuses(id)) => {
+                    ruling.deny("approvals", "declined", "its own user said no");
+                    return self.turn_down(errand, &exchange, &ruling, None).await;
+                }
                 ApprovalStatus::Approved => {}
                 ApprovalStatus::Pending => {
                     // Who closed the question without an answer is not asked it again at once.

@@ -186,7 +186,7 @@ impl Gateway {
         let gateway = Arc::clone(self);
         let rest = async move {
             let decided = gateway.wait(&exchange, &row).await;
-            let told = decided.filter(|_| !question.form).map(|id| completed(id));
+            let told = decided.filter(|_| !question.form).map(completed);
             let answer = match decided {
                 Some(_) => gateway.again(errand, exchange).await,
                 None => gateway.still_waiting(errand, &exchange, &ruling, &row),

@@ -14,6 +14,7 @@ use sqlx::postgres::{PgPool, PgRow};
 use sqlx::types::Json;
 use uuid::Uuid;
 
+use super::scoped::scoped;
 use crate::approvals::{
     AT_ONCE, ApprovalColumns, LONGEST_LIST, TOLD_AT_ONCE, WRITING_TIME, undecided, wait, written, written_after,
 };
@@ -87,9 +88,17 @@ impl Approvals for PostgresApprovals {
             " FROM approvals WHERE id = $1 AND ($2::uuid IS NULL OR tenant_id = $2)"
         ))
         .bind(id)
-        .bind(tenant.map(|tenant| tenant.0))
-        .fetch_optional(&self.0);
-        patiently(asked).await?.as_ref().map(approval).transpose().map_err(unavailable)
+        .bind(tenant.map(|tenant| tenant.0));
+        let row = match tenant {
+            Some(tenant) => {
+                let mut transaction = scoped(&self.0, tenant).await?;
+                let row = patiently(asked.fetch_optional(&mut *transaction)).await?;
+                transaction.commit().await.map_err(unavailable)?;
+                row
+            }
+            None => patiently(asked.fetch_optional(&self.0)).await?,
+        };
+        row.as_ref().map(approval).transpose().map_err(unavailable)
     }
 
     async fn list(&self, query: &ApprovalQuery) -> Result<Vec<ApprovalRecord>, StoreError> {
@@ -103,9 +112,17 @@ impl Approvals for PostgresApprovals {
         .bind(query.tenant.map(|tenant| tenant.0))
         .bind(query.status.map(ApprovalStatus::as_str))
         .bind(query.agent.as_ref().map(|agent| agent.as_str()))
-        .bind(query.limit.clamp(1, LONGEST_LIST))
-        .fetch_all(&self.0);
-        patiently(asked).await?.iter().map(approval).collect::<Result<_, _>>().map_err(unavailable)
+        .bind(query.limit.clamp(1, LONGEST_LIST));
+        let rows = match query.tenant {
+            Some(tenant) => {
+                let mut transaction = scoped(&self.0, tenant).await?;
+                let rows = patiently(asked.fetch_all(&mut *transaction)).await?;
+                transaction.commit().await.map_err(unavailable)?;
+                rows
+            }
+            None => patiently(asked.fetch_all(&self.0)).await?,
+        };
+        rows.iter().map(approval).collect::<Result<_, _>>().map_err(unavailable)
     }
 
     async fn decide(

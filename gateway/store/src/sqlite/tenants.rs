@@ -251,11 +251,12 @@ impl TenantStore for SqliteTenants {
         if let Some(row) = agent {
             return agent_owner(&row).map(Some).map_err(unavailable);
         }
-        let tenant = sqlx::query("SELECT id, key_hash, tenant_id, scopes, is_active FROM api_keys WHERE key_hash = ?1")
-            .bind(key_hash)
-            .fetch_optional(&self.0.readers)
-            .await
-            .map_err(unavailable)?;
+        let tenant =
+            sqlx::query("SELECT id, name, key_hash, tenant_id, scopes, is_active FROM api_keys WHERE key_hash = ?1")
+                .bind(key_hash)
+                .fetch_optional(&self.0.readers)
+                .await
+                .map_err(unavailable)?;
         tenant.as_ref().map(tenant_owner).transpose().map_err(unavailable)
     }
 
