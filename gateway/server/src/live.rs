@@ -264,7 +264,7 @@ mod tests {
             let count = Arc::clone(&count);
             Arc::new(move |rows| {
                 count.fetch_add(1, Ordering::Relaxed);
-                compile::compile_tenant(rows, &gateway_core::policies::ToolMap::new())
+                compile::compile_tenant(rows, &ToolMap::new())
             })
         };
         let (live, before) = make(rows(vec![policy(Some(tenant(1)), "own")]), &HashMap::new(), &compiler);

@@ -47,6 +47,7 @@ impl Suspended {
         (made, unreadable)
     }
 
+    #[expect(clippy::result_large_err, reason = "read once per change, and the row goes back whole")]
     fn add(&mut self, one: Suspension) -> Result<(), Suspension> {
         let tenant = one.tenant;
         match one.kind {
