@@ -24,6 +24,21 @@ impl Judge for Gate {
     }
 }
 
+struct Pins;
+
+impl Judge for Pins {
+    fn name(&self) -> &'static str {
+        "pins"
+    }
+
+    fn on_request(&self, exchange: &Exchange) -> Verdict {
+        match exchange.tool().map(|tool| tool.standing) {
+            Some(Standing::Quarantined) => Verdict::deny("drift", "it changed"),
+            _ => Verdict::Pass,
+        }
+    }
+}
+
 fn chain(tools: &[(&str, RiskLevel)], mode: PluginMode) -> Chain {
     let tools = tools.iter().map(|(name, level)| {
         let name: ToolName = name.parse().unwrap();
@@ -38,7 +53,8 @@ fn chain(tools: &[(&str, RiskLevel)], mode: PluginMode) -> Chain {
         (name, Arc::new(ClassifiedTool::new(manifest, None)))
     });
     let policies = Policies::new(tools, Matrix::standard());
-    Chain::new(vec![(Plugin::Judge(Box::new(Gate)), mode)], Arc::new(policies))
+    let pins = (Plugin::Judge(Box::new(Pins)), PluginMode::Enforce);
+    Chain::new(vec![(Plugin::Judge(Box::new(Gate)), mode), pins], Arc::new(policies))
 }
 
 fn shown(chain: &Chain, watched: &[Namespace], mode: Option<AgentMode>) -> Shown {
