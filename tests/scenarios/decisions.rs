@@ -7,10 +7,9 @@ const TOOLS: [(&str, &str); 4] =
     [("read", "READ_ONLY"), ("propose", "PROPOSE_ONLY"), ("write", "LOW_WRITE"), ("destroy", "HIGH_WRITE")];
 
 // acceptance 107: all sixteen cells of mode and risk, and denials do not reach the upstream.
-#[tokio::test]
-async fn every_mode_meets_every_risk() {
+async fn every_mode_meets_every_risk(kind: Kind) {
     let stub = Stub::start(&["read", "propose", "write", "destroy"]).await;
-    let world = World::on(Kind::Sqlite).upstream("crm", json!({ "url": stub.url() })).manifests("crm", &TOOLS).start();
+    let world = World::on(kind).upstream("crm", json!({ "url": stub.url() })).manifests("crm", &TOOLS).start();
     let (allow, ask, deny) = ("allow", "approval_required", "deny");
     for (autonomy, expected) in [
         ("A1", [allow, allow, deny, deny]),
@@ -30,13 +29,22 @@ async fn every_mode_meets_every_risk() {
     }
 }
 
-// acceptance 108
 #[tokio::test]
-async fn allowed_modes_narrow_the_table() {
+async fn every_mode_meets_every_risk_on_sqlite() {
+    every_mode_meets_every_risk(Kind::Sqlite).await;
+}
+
+#[tokio::test]
+async fn every_mode_meets_every_risk_on_postgres() {
+    every_mode_meets_every_risk(Kind::Postgres).await;
+}
+
+// acceptance 108
+async fn allowed_modes_narrow_the_table(kind: Kind) {
     let stub = Stub::start(&["read"]).await;
     let mut narrow = portreeve_tests::world::manifest("crm", "read", "READ_ONLY");
     narrow["allowed_modes"] = json!(["FULL_AUTO"]);
-    let world = World::on(Kind::Sqlite)
+    let world = World::on(kind)
         .upstream("crm", json!({ "url": stub.url() }))
         .manifest_file("crm", json!({ "manifests": [narrow] }))
         .start();
@@ -44,6 +52,16 @@ async fn allowed_modes_narrow_the_table() {
     assert_eq!((refused.decision().as_str(), refused.denied_by()), ("deny", vec!["manifest".to_owned()]));
     assert_eq!(world.agent("full", "A4").call("crm/read", json!({})).await.decision(), "allow");
     assert_eq!(stub.calls(), 1);
+}
+
+#[tokio::test]
+async fn allowed_modes_narrow_the_table_on_sqlite() {
+    allowed_modes_narrow_the_table(Kind::Sqlite).await;
+}
+
+#[tokio::test]
+async fn allowed_modes_narrow_the_table_on_postgres() {
+    allowed_modes_narrow_the_table(Kind::Postgres).await;
 }
 
 // acceptance 109: hidden, refused, and shown to the operator with a suggestion.

@@ -6,6 +6,7 @@ mod approval_page;
 mod auth;
 mod upstreams;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Router;
@@ -13,9 +14,10 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
+use gateway_core::Chain;
 use gateway_core::desk::Desk;
 use gateway_core::identity::{Credential, Principal};
-use gateway_core::live::LiveHandle;
+use gateway_core::live::{Live, LiveHandle};
 use gateway_core::ports::Seal;
 use serde_json::json;
 
@@ -31,8 +33,17 @@ pub trait Node: Send + Sync {
     fn mcp_address(&self) -> String;
     /// Every upstream, as far as it is known.
     fn upstreams(&self) -> Vec<ShownUpstream>;
+    /// Policies on trial, by the names their files would have, over the rows as they are.
+    async fn candidate(&self, files: BTreeMap<String, String>) -> Result<(Arc<Chain>, Arc<Live>), Vec<Unusable>>;
     /// Whose credential this is. A stranger is written down before it is told no.
     async fn caller(&self, credential: &Credential) -> Result<Arc<Principal>, Stranger>;
+}
+
+/// What is wrong with policies on trial, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unusable {
+    pub at: String,
+    pub what: String,
 }
 
 /// Everything the console serves from.

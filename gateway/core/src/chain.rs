@@ -145,6 +145,15 @@ impl Chain {
 
     /// What the chain says, without a permit: for admission, and for whoever wants to know what would be decided.
     pub fn judge(&self, exchange: &mut Exchange, watch: &mut Watch<'_>) -> Ruling {
+        self.hear_all(exchange, &[], watch)
+    }
+
+    /// The same with some judges silent: for whoever wants to know what holds whatever those would say.
+    pub fn judge_without(&self, exchange: &mut Exchange, silent: &[&str]) -> Ruling {
+        self.hear_all(exchange, silent, &mut |_, run| run())
+    }
+
+    fn hear_all(&self, exchange: &mut Exchange, silent: &[&str], watch: &mut Watch<'_>) -> Ruling {
         let mut ruling = Ruling::open(&self.policies, self.plugins.len(), exchange);
         let watched = is_watched(exchange);
         let mut classified = false;
@@ -156,6 +165,9 @@ impl Chain {
             }
             let lenient = is_lenient(plugin, *mode, watched);
             let name = plugin.name();
+            if silent.contains(&name) {
+                continue;
+            }
             let mut failed = true;
             watch(name, &mut || {
                 let spoken = catch_unwind(AssertUnwindSafe(|| match plugin {
@@ -226,8 +238,9 @@ impl Chain {
     }
 }
 
+/// An administrator's key is no agent's, so what is watched for agents is not open to it.
 fn is_watched(exchange: &Exchange) -> bool {
-    exchange.tool().is_some_and(|tool| tool.classified.is_none() && tool.observed)
+    !exchange.principal.is_admin() && exchange.tool().is_some_and(|tool| tool.classified.is_none() && tool.observed)
 }
 
 /// Heard and not obeyed.

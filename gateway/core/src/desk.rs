@@ -19,14 +19,18 @@ use crate::canonical::Canonical;
 use crate::chain::Chain;
 use crate::classification::Classification;
 use crate::live::Live;
-use crate::names::{AgentId, TenantId, TraceId};
+use crate::names::{AgentId, Namespace, TenantId, TraceId};
 use crate::ports::{
     Approvals, Clock, History, Ledger, LedgerError, PinStore, PolicyStore, Proofs, Receipt, Record, Standing,
     StoreError, TenantStore, ToolRegistry,
 };
 use crate::trace::{EventType, TraceDraft};
 
+pub use explain::{Hypothesis, PoliciesNow, TraceExplained};
 pub use policies::{MOST_POLICIES, PolicyLine};
+pub use promote::{Promotion, Record as TrackRecord, Tier};
+pub use prove::{ProofScope, Proved};
+pub use replay::ReplayScope;
 pub use standing::{LONGEST_REASON, Target};
 
 pub use tools::{MOST_MANIFESTS, ManifestError};
@@ -46,6 +50,12 @@ pub struct Desk {
     pub random: Arc<dyn Fn() -> [u8; 32] + Send + Sync>,
     /// The rules in force: the node's own, or as a command read them.
     pub judge: Arc<dyn Fn() -> (Arc<Chain>, Arc<Live>) + Send + Sync>,
+    /// Upstreams whose tools are let through although nobody classified them.
+    pub watched: Arc<dyn Fn() -> Vec<Namespace> + Send + Sync>,
+    /// Nanoseconds since any moment: how long judges take.
+    pub stopwatch: Arc<dyn Fn() -> u64 + Send + Sync>,
+    /// Which program proves, by name and version.
+    pub program: String,
     /// How long a yes may be used.
     pub approved_for: Duration,
     /// Where people reach the console, for links.
@@ -165,5 +175,13 @@ impl Desk {
     /// The rules in force now.
     pub fn in_force(&self) -> (Arc<Chain>, Arc<Live>) {
         (self.judge)()
+    }
+}
+
+/// Another's tenant does not exist.
+fn own(who: &Who, tenant: TenantId) -> Result<(), DeskError> {
+    match who.may_see(Some(tenant)) {
+        true => Ok(()),
+        false => Err(DeskError::NotFound(format!("tenant `{tenant}`"))),
     }
 }

@@ -26,7 +26,7 @@ use crate::refusal::Answer;
 use crate::trace::{Head, Trace, TraceDraft};
 
 pub use approvals::{Approvals, NoNotifier, Notifier, NotifyError};
-pub use history::{CallCursor, History, Invariant, Proof, Proofs, RecordedCall, TierCount};
+pub use history::{CallCursor, History, Invariant, Proof, Proofs, RecordedCall, ToolCount};
 pub use live::{LiveRows, LiveStore, NewSuspension, PinNews, PinRow, PinState, PinStore, Standing};
 pub use policies::{
     AccessRow, AgentPolicyRow, ManifestRow, NewAccessPolicy, NewAgentPolicy, PolicyKind, PolicyStore, RuleType,

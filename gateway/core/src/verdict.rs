@@ -141,4 +141,6 @@ pub struct Heard {
     /// The worth of the policy that spoke; a judge without policies of its own enforces.
     pub mode: PolicyMode,
     pub observed: bool,
+    /// What would take its objection away, where it knows; for whoever explains, not for the trace.
+    pub remedy: Option<Remedy>,
 }

@@ -6,8 +6,10 @@
 mod agent;
 mod approval;
 mod audit;
+mod batch;
 mod check;
 mod doctor;
+mod explain;
 mod failure;
 mod guard;
 mod key;
@@ -17,6 +19,9 @@ mod manifest;
 mod output;
 mod pins;
 mod policy;
+mod promote;
+mod prove;
+mod replay;
 mod stdio;
 mod suggest;
 mod tenant;
@@ -70,6 +75,12 @@ enum Verb {
     /// Policies: what agents must keep to, and who may use what
     #[command(subcommand)]
     Policy(policy::PolicyVerb),
+    /// Shows that the policies in force keep their promises, or the shortest way in which they do not
+    Prove(prove::ProveArgs),
+    /// Why a call was decided as it was, or what another one would come to
+    Explain(explain::ExplainArgs),
+    /// What other policies would have said of the calls that were made
+    Replay(replay::ReplayArgs),
     /// Approvals: what waits for a human, and the answer
     #[command(subcommand)]
     Approval(approval::ApprovalVerb),
@@ -178,6 +189,9 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::Manifest(verb) => wait_for(manifest::run(verb)),
         Verb::Guard(verb) => guard::run(&verb),
         Verb::Policy(verb) => wait_for(policy::run(verb)),
+        Verb::Prove(args) => wait_for(prove::run(args)),
+        Verb::Explain(args) => wait_for(explain::run(args)),
+        Verb::Replay(args) => wait_for(replay::run(args)),
         Verb::Approval(verb) => wait_for(approval::run(verb)),
         Verb::Audit(verb) => wait_for(audit::run(verb)),
         Verb::Kill(args) => wait_for(kill::kill(args)),
@@ -226,6 +240,8 @@ mod tests {
             ("agent add a --autonomy A1", ["--tenant", "required"]),
             ("manifest suggest a/b", ["NAMESPACE", "letters, digits"]),
             ("policy mode p loud --tenant t", ["MODE", "shadow, advisory, enforce"]),
+            ("prove --mode LOUD", ["--mode", "SHADOW, ADVISORY, PARTIAL_AUTO, FULL_AUTO"]),
+            ("explain --tool crm/find", ["--agent", "--tenant"]),
             ("approval list --status lost", ["--status", "pending, approved, rejected, expired, used"]),
             ("approval approve x", ["ID", "invalid"]),
             ("kill planet x", ["KIND", "agent, tool, upstream, tenant"]),
@@ -269,6 +285,14 @@ mod tests {
             "agent role a --tenant t viewer clerk",
             "agent role a --tenant t --none",
             "agent add a --tenant t --autonomy A3 --role viewer --role clerk",
+            "prove --mode SHADOW --tenant t --json",
+            "explain trc_1 --json",
+            "explain --agent a --tenant t --tool crm/find --arguments {} --autonomy A3 --role r",
+            "explain --batch",
+            "replay --policies d --since 2026-11-16T00:00:00Z --tenant t --rules none --fail-on-flips --json",
+            "replay --live",
+            "agent history a --tenant t --json",
+            "agent promote a --tenant t --to A3 --json",
             "approval list --status pending --tenant t --json",
             "approval approve 01980000-0000-7000-8000-000000000001 --by grace --note n --json",
             "approval reject 01980000-0000-7000-8000-000000000001 --config f",

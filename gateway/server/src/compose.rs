@@ -4,20 +4,22 @@ mod cluster;
 mod shown;
 mod upstreams;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use gateway_console::{Console, Stranger};
+use gateway_console::{Console, Stranger, Unusable};
 use gateway_core::approvals::Terms;
 use gateway_core::definitions::{Definitions, Scanner};
+use gateway_core::desk::Desk;
 use gateway_core::gateway::{Gateway, Ports, Settings};
 use gateway_core::home::Home;
 use gateway_core::identity::{Credential, Principal};
 use gateway_core::matrix::Matrix;
 use gateway_core::ports::{ExecutionEngine, NoNotifier, Notifier, Peers, Seal, Upstream, Usage};
 use gateway_core::refusal::Manner;
-use gateway_core::{Chain, Namespace};
+use gateway_core::{Chain, Live, Namespace, ToolName};
 use gateway_plugins::scan::ScanProblem;
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
 use gateway_tools::adp;
@@ -33,7 +35,7 @@ use crate::edge::sse::Conversations;
 use crate::limits::RateLimits;
 use crate::live::LiveRules;
 use crate::live::compile::compiler;
-use crate::policy_files::{LoadedPolicies, load_policies};
+use crate::policy_files::{LoadedPolicies, load_policies, load_texts};
 use crate::seal::AeadSeal;
 use crate::sweep::Sweep;
 use crate::watch;
@@ -195,7 +197,8 @@ pub fn random_bytes() -> [u8; 32] {
     bytes
 }
 
-fn chain(loaded: LoadedPolicies) -> Chain {
+/// The judges over these policies, each in the mode it was given.
+pub fn chain(loaded: LoadedPolicies) -> Chain {
     let plugins = gateway_plugins::all(&loaded.policies, |name| loaded.mode(name));
     Chain::new(plugins, Arc::new(loaded.policies))
 }
@@ -348,7 +351,16 @@ pub fn console(node: &Arc<Node>, config: &Config) -> Console {
         let (gateway, live) = (Arc::clone(&node.gateway), Arc::clone(&live));
         Arc::new(move || (gateway.chain(), live.load()))
     };
-    let desk = Arc::new(desk::desk(&node.store, config, judge));
+    let watched = {
+        let node = Arc::clone(node);
+        // The engine of this moment: a changed configuration may watch others.
+        move || -> Vec<Namespace> {
+            let engine = Arc::clone(&lock(&node.engine));
+            let watches = |namespace: &Namespace| engine.watches(&ToolName::new(namespace, "unknown"));
+            engine.namespaces().into_iter().filter(watches).collect()
+        }
+    };
+    let desk = Arc::new(Desk { watched: Arc::new(watched), ..desk::desk(&node.store, config, judge) });
     let seal = Arc::clone(&node.seal);
     Console { node: Arc::new(ConsoleNode { node: Arc::clone(node), address }), desk, live, seal }
 }
@@ -378,6 +390,18 @@ impl gateway_console::Node for ConsoleNode {
         let spoken = lock(&self.node.engine).spoken();
         let address = |namespace: &Namespace| addresses.get(namespace).cloned();
         spoken.into_iter().map(|(namespace, spoken)| shown(&namespace, address(&namespace), &spoken)).collect()
+    }
+
+    async fn candidate(&self, files: BTreeMap<String, String>) -> Result<(Arc<Chain>, Arc<Live>), Vec<Unusable>> {
+        let loaded = load_texts(files).map_err(|problems| {
+            let unusable = |problem: Problem| {
+                let Problem { file, path, what } = problem;
+                Unusable { at: if path.is_empty() { file } else { format!("{file}: {path}") }, what }
+            };
+            problems.into_iter().map(unusable).collect::<Vec<_>>()
+        })?;
+        let judging = desk::judging(&self.node.store, loaded).await;
+        judging.map_err(|error| vec![Unusable { at: String::new(), what: error.to_string() }])
     }
 
     async fn caller(&self, credential: &Credential) -> Result<Arc<Principal>, Stranger> {

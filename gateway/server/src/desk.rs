@@ -1,16 +1,21 @@
 //! The desk that the command line and the console share, over one store.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use gateway_core::desk::Desk;
 use gateway_core::live::Live;
 use gateway_core::matrix::Matrix;
-use gateway_core::{Chain, Policies};
+use gateway_core::ports::StoreError;
+use gateway_core::{Chain, Namespace, Policies};
 use gateway_store::Store;
 
 use crate::clock::SystemClock;
-use crate::compose::random_bytes;
+use crate::compose::{chain, random_bytes};
 use crate::config::Config;
+use crate::live;
+use crate::live::compile::compiler;
+use crate::policy_files::LoadedPolicies;
 
 /// The rules in force, whenever somebody asks.
 pub type Judge = Arc<dyn Fn() -> (Arc<Chain>, Arc<Live>) + Send + Sync>;
@@ -29,9 +34,35 @@ pub fn desk(store: &Store, config: &Config, judge: Judge) -> Desk {
         clock: Arc::new(SystemClock),
         random: Arc::new(random_bytes),
         judge,
+        watched: watched(config),
+        stopwatch: stopwatch(),
+        program: concat!("portreeve ", env!("CARGO_PKG_VERSION")).into(),
         approved_for: config.approvals.use_within,
         link: link(config),
     }
+}
+
+/// With the rules that `serve` would have in force now, read for this once.
+pub async fn with_rules(store: &Store, config: &Config, loaded: LoadedPolicies) -> Result<Desk, StoreError> {
+    let (chain, live) = judging(store, loaded).await?;
+    Ok(desk(store, config, Arc::new(move || (Arc::clone(&chain), Arc::clone(&live)))))
+}
+
+/// These policies, and the rows as they are under them.
+pub async fn judging(store: &Store, loaded: LoadedPolicies) -> Result<(Arc<Chain>, Arc<Live>), StoreError> {
+    let live = live::read_once(store.live().as_ref(), &compiler(&loaded.policies)).await?;
+    Ok((Arc::new(chain(loaded)), Arc::new(live)))
+}
+
+fn watched(config: &Config) -> Arc<dyn Fn() -> Vec<Namespace> + Send + Sync> {
+    let watched = config.upstreams.iter().filter(|(_, upstream)| upstream.observe_unclassified);
+    let watched: Vec<_> = watched.map(|(namespace, _)| namespace.clone()).collect();
+    Arc::new(move || watched.clone())
+}
+
+fn stopwatch() -> Arc<dyn Fn() -> u64 + Send + Sync> {
+    let begun = Instant::now();
+    Arc::new(move || u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// For what judges nothing: its chain grants nothing, whoever asks it.

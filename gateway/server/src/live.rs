@@ -150,6 +150,11 @@ impl LiveRules {
     }
 }
 
+/// The rows as they are now, for a command that is soon done.
+pub async fn read_once(rows: &dyn LiveStore, compiler: &Compiler) -> Result<Live, StoreError> {
+    Ok(make(rows.rows().await?, &HashMap::new(), compiler).0)
+}
+
 fn make(
     rows: LiveRows,
     before: &HashMap<TenantId, Compiled>,

@@ -8,6 +8,7 @@ mod chain;
 mod embedded;
 mod manifests;
 mod matrix;
+mod promotion;
 mod rules;
 mod scan;
 #[cfg(test)]
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use gateway_core::Policies;
 use gateway_core::chain::PluginMode;
 use gateway_core::matrix::Matrix;
-use gateway_core::policies::ClassifiedTool;
+use gateway_core::policies::{ClassifiedTool, PromotionRules};
 use gateway_core::ports::ManifestRow;
 use gateway_core::rules::RuleSet;
 use serde_json::json;
@@ -33,7 +34,7 @@ use scan::Scanning;
 
 /// Large enough for thousands of tools; a larger file was put there by mistake.
 const LARGEST_FILE: u64 = 4 << 20;
-const TOP_LEVEL: [&str; 3] = ["matrix.yaml", "chain.yaml", "scan.yaml"];
+const TOP_LEVEL: [&str; 4] = ["matrix.yaml", "chain.yaml", "scan.yaml", "promotion.yaml"];
 
 /// What is read in each folder, by how its name ends.
 const FOLDERS: [(&str, &[&str]); 3] =
@@ -65,6 +66,33 @@ pub fn load_policies(dir: Option<&Path>) -> Result<LoadedPolicies, Vec<Problem>>
     if problems.is_empty() { Ok(loaded) } else { Err(problems) }
 }
 
+/// The same from texts instead of a directory, each under the name it would have there.
+pub fn load_texts(texts: BTreeMap<String, String>) -> Result<LoadedPolicies, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let mut files = Vec::new();
+    for (inside, text) in texts {
+        let known = TOP_LEVEL.contains(&inside.as_str())
+            || inside.split_once('/').is_some_and(|(folder, name)| {
+                let endings = FOLDERS.iter().find(|(known, _)| *known == folder).map(|(_, endings)| *endings);
+                !name.contains('/')
+                    && endings.is_some_and(|endings| endings.iter().any(|ending| name.ends_with(ending)))
+            });
+        match known {
+            true => files.push(PolicyFile { shown: inside.clone(), inside, text }),
+            false => problems.push(Problem { file: inside, path: String::new(), what: "nothing reads this".into() }),
+        }
+    }
+    with_built_in(&mut files);
+    let loaded = read_files(&files, &mut problems);
+    if problems.is_empty() { Ok(loaded) } else { Err(problems) }
+}
+
+fn with_built_in(files: &mut Vec<PolicyFile>) {
+    let missing = |built_in: &PolicyFile| !files.iter().any(|file| file.inside == built_in.inside);
+    let built_in: Vec<_> = embedded::built_in_tools().into_iter().filter(missing).collect();
+    files.extend(built_in);
+}
+
 /// One file on its way: where it was found, what it is called inside the directory, and its text.
 struct PolicyFile {
     shown: String,
@@ -85,6 +113,7 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
     let mut matrix = Matrix::standard();
     let mut modes = BTreeMap::new();
     let mut scanning = Scanning::default();
+    let mut promotion = PromotionRules::default();
     let (mut rules, mut access) = (RuleFiles::default(), AccessFiles::default());
     for file in files {
         let mut told = Problems::of(file.shown.as_str());
@@ -92,6 +121,7 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
             "matrix.yaml" => matrix = matrix::read_matrix(&file.text, &mut told).unwrap_or(matrix),
             "scan.yaml" => scanning = Scanning::read_file(&file.text, &mut told),
             "chain.yaml" => modes = chain::read_modes(&file.text, &mut told),
+            "promotion.yaml" => promotion = promotion::read_promotion(&file.text, &mut told).unwrap_or(promotion),
             "access/data.json" => access.add_data(&file.text, &mut told),
             inside => {
                 if let Some(namespace) = file.within("manifests", ".yaml") {
@@ -108,7 +138,7 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
     let access = access.compile(problems);
     let tools = manifests.tools.into_iter().map(|(name, tool)| (name, Arc::new(tool)));
     let policies = Policies::new(tools, matrix).with_rules(RuleSet::compile(rules.policies), access);
-    let policies = policies.with_scan(scanning.rules());
+    let policies = policies.with_scan(scanning.rules()).with_promotion(promotion);
     LoadedPolicies { policies, modes, scanning }
 }
 
@@ -155,9 +185,7 @@ fn files_of(dir: &Path, problems: &mut Vec<Problem>) -> Vec<PolicyFile> {
         }
     }
     problems.extend(told.into_found());
-    let missing = |built_in: &PolicyFile| !files.iter().any(|file| file.inside == built_in.inside);
-    let built_in: Vec<_> = embedded::built_in_tools().into_iter().filter(missing).collect();
-    files.extend(built_in);
+    with_built_in(&mut files);
     files
 }
 

@@ -5,6 +5,8 @@
 //! its local spool), the cached directory of keys, and the small read-only database of the demo. No rule of the
 //! gateway is decided here.
 
+#[macro_use]
+mod outcomes;
 mod approvals;
 mod batch;
 mod demo_database;
@@ -12,7 +14,6 @@ mod directory;
 mod failure;
 mod live;
 mod migrations;
-mod not_yet;
 mod once;
 mod pins;
 mod postgres;

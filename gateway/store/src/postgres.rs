@@ -2,6 +2,7 @@
 
 mod append;
 mod approvals;
+mod history;
 mod ledger;
 mod live;
 mod pins;
@@ -21,6 +22,7 @@ use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 
 pub(crate) use approvals::PostgresApprovals;
+pub(crate) use history::{PostgresHistory, PostgresProofs};
 pub(crate) use ledger::PostgresLedger;
 pub(crate) use live::PostgresLive;
 pub(crate) use pins::PostgresPins;

@@ -2,6 +2,7 @@
 
 mod append;
 mod approvals;
+mod history;
 mod ledger;
 mod live;
 mod pins;
@@ -23,6 +24,7 @@ use sqlx::ConnectOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 
 pub(crate) use approvals::SqliteApprovals;
+pub(crate) use history::{SqliteHistory, SqliteProofs};
 pub(crate) use ledger::SqliteLedger;
 pub(crate) use live::SqliteLive;
 pub(crate) use pins::SqlitePins;

@@ -11,16 +11,15 @@ use jiff::Timestamp;
 use rand::RngCore;
 use sqlx::postgres::PgPool;
 
-use crate::not_yet::NotYet;
 use crate::once::{PostgresOnce, SqliteOnce};
 use crate::pins::Pins;
 use crate::postgres::{
-    self, PostgresApprovals, PostgresLedger, PostgresLive, PostgresPins, PostgresPolicies, PostgresStanding,
-    PostgresTenants, PostgresTools,
+    self, PostgresApprovals, PostgresHistory, PostgresLedger, PostgresLive, PostgresPins, PostgresPolicies,
+    PostgresProofs, PostgresStanding, PostgresTenants, PostgresTools,
 };
 use crate::sqlite::{
-    SqliteApprovals, SqliteLedger, SqliteLive, SqlitePins, SqlitePolicies, SqlitePools, SqliteStanding, SqliteTenants,
-    SqliteTools,
+    SqliteApprovals, SqliteHistory, SqliteLedger, SqliteLive, SqlitePins, SqlitePolicies, SqlitePools, SqliteProofs,
+    SqliteStanding, SqliteTenants, SqliteTools,
 };
 
 /// One open database. Open it on the runtime that outlives everything that uses it.
@@ -66,8 +65,8 @@ impl Store {
                 )),
                 approvals: Arc::new(SqliteApprovals(pools.clone())),
                 standing: Arc::new(SqliteStanding(pools.clone())),
-                proofs: Arc::new(NotYet),
-                history: Arc::new(NotYet),
+                proofs: Arc::new(SqliteProofs(pools.clone())),
+                history: Arc::new(SqliteHistory(pools.clone())),
                 engine: Engine::Sqlite(pools),
             });
         }
@@ -91,8 +90,8 @@ impl Store {
             )),
             approvals: Arc::new(PostgresApprovals(pool.clone())),
             standing: Arc::new(PostgresStanding(pool.clone())),
-            proofs: Arc::new(NotYet),
-            history: Arc::new(NotYet),
+            proofs: Arc::new(PostgresProofs(pool.clone())),
+            history: Arc::new(PostgresHistory(pool.clone())),
             engine: Engine::Postgres(pool),
         })
     }

@@ -23,7 +23,7 @@ use client::Client;
 use request::Outgoing;
 
 pub use client::HttpUpstreamError;
-pub(crate) use client::tls_config;
+pub(crate) use client::{Authorities, tls_config};
 
 #[derive(Debug, Clone)]
 pub struct HttpUpstreamConfig {

@@ -22,7 +22,7 @@ use serde_json::json;
 use sha2::Sha256;
 use uuid::Uuid;
 
-use crate::http::{HttpUpstreamError, tls_config};
+use crate::http::{Authorities, HttpUpstreamError, tls_config};
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -37,7 +37,7 @@ impl Webhook {
     pub fn new(url: &str, secret: &str) -> Result<Self, HttpUpstreamError> {
         let url = url.parse().map_err(|_| HttpUpstreamError::Url("the webhook's URL".into()))?;
         let connector =
-            HttpsConnectorBuilder::new().with_tls_config(tls_config()?).https_or_http().enable_http1().build();
+            HttpsConnectorBuilder::new().with_tls_config(tls_config(&Authorities::OfTheSystem)?).https_or_http().enable_http1().build();
         let client = Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(connector);
         Ok(Self { url, secret: secret.to_owned(), client })
     }

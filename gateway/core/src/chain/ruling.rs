@@ -105,7 +105,11 @@ impl Ruling {
             let shorter = objection.respond_within.filter(|time| self.respond_within.is_none_or(|least| *time < least));
             self.respond_within = shorter.or(self.respond_within);
         }
-        let reason = objection.map(|objection| Reason::new(plugin, &objection.rule, objection.message));
+        let mut remedy = None;
+        let reason = objection.map(|objection| {
+            remedy = objection.remedy;
+            Reason::new(plugin, &objection.rule, objection.message)
+        });
         if !observed {
             self.decision = self.decision.max(decision);
             self.reasons.extend(reason.clone());
@@ -113,6 +117,6 @@ impl Ruling {
             self.advice.extend(reason.clone());
         }
         let observed = observed && reason.is_some();
-        self.heard.push(Heard { plugin, verdict: word, reason, mode, observed });
+        self.heard.push(Heard { plugin, verdict: word, reason, mode, observed, remedy });
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{Desk, DeskError, Note, Who};
+use super::{Desk, DeskError, Note, Who, own};
 use crate::digest;
 use crate::names::TenantId;
 use crate::ports::{AccessRow, AgentPolicyRow, NewAccessPolicy, NewAgentPolicy, PolicyKind, RuleType, StoreError};
@@ -217,13 +217,6 @@ impl Desk {
         let told = Told { act, after, before, by: &who.written(), kind: line.kind, policy: &line.policy, rule_hash };
         self.write_down(Note::new(Some(tenant), description), &told).await?;
         Ok(())
-    }
-}
-
-fn own(who: &Who, tenant: TenantId) -> Result<(), DeskError> {
-    match who.may_see(Some(tenant)) {
-        true => Ok(()),
-        false => Err(DeskError::NotFound(format!("tenant `{tenant}`"))),
     }
 }
 

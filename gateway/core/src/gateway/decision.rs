@@ -192,12 +192,13 @@ mod tests {
             reason: Some(reason),
             mode: PolicyMode::Enforce,
             observed: true,
+            remedy: None,
         };
         let said = json!({"message": "a \"quoted\" reason, é", "plugin": "manifest", "rule": "mode_x_risk"});
         let expected = json!({"observed": true, "plugin": "manifest", "reason": said, "verdict": "deny"});
         assert_eq!(canonical(&verdict(&observed)), expected);
-        let plain =
-            Heard { plugin: "matrix", verdict: "grant", reason: None, mode: PolicyMode::Enforce, observed: false };
+        let (mode, reason, remedy) = (PolicyMode::Enforce, None, None);
+        let plain = Heard { plugin: "matrix", verdict: "grant", reason, mode, observed: false, remedy };
         assert_eq!(canonical(&verdict(&plain)), json!({"plugin": "matrix", "verdict": "grant"}));
         let judged = Judgement {
             result: Authorization::Authorized,

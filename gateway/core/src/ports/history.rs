@@ -10,11 +10,11 @@ use super::StoreError;
 use crate::names::{AgentId, TenantId, TraceId};
 use crate::trace::Trace;
 
-/// Where a reading of recorded calls stands.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Where a reading of one agent's recorded calls stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallCursor {
     pub tenant: Option<TenantId>,
-    pub agent: Option<AgentId>,
+    pub agent: AgentId,
     pub since: Option<Timestamp>,
     /// The last trace that was read.
     pub after: Option<TraceId>,
@@ -30,16 +30,17 @@ pub struct RecordedCall {
     pub status: Option<String>,
 }
 
-/// How an agent's calls of one level ended.
+/// How an agent's calls of one tool at one risk ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TierCount {
-    /// The manifest's, or `unclassified`.
-    pub risk_level: String,
-    /// `R1` to `R4`.
+pub struct ToolCount {
+    pub tool: String,
+    /// `R1` to `R4`, as the calls counted.
     pub risk: String,
+    /// Everything that was asked; what waited for a human or was broken off is in none of the others.
     pub calls: i64,
     pub ok: i64,
     pub denied: i64,
+    /// The tool or its upstream failed.
     pub errors: i64,
 }
 
@@ -48,14 +49,14 @@ pub trait History: Send + Sync {
     async fn trace(&self, id: &str) -> Result<Option<(Option<TenantId>, Trace)>, StoreError>;
     /// The input and outcome beside a trace.
     async fn call(&self, id: &str) -> Result<Option<RecordedCall>, StoreError>;
-    /// Decisions about tool calls, oldest first.
+    /// What was decided for one agent, in the order of its chain.
     async fn calls(&self, after: &CallCursor, limit: i64) -> Result<Vec<RecordedCall>, StoreError>;
     async fn record_of(
         &self,
         tenant: TenantId,
         agent: &AgentId,
         since: Timestamp,
-    ) -> Result<Vec<TierCount>, StoreError>;
+    ) -> Result<Vec<ToolCount>, StoreError>;
 }
 
 /// What was shown to hold, and of what.
@@ -85,5 +86,6 @@ pub struct Invariant {
 #[async_trait]
 pub trait Proofs: Send + Sync {
     async fn keep(&self, proof: &Proof) -> Result<(), StoreError>;
+    /// The newest of this tenant, or (none) of the whole gateway.
     async fn latest(&self, tenant: Option<TenantId>) -> Result<Option<Proof>, StoreError>;
 }

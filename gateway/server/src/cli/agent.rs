@@ -10,7 +10,7 @@ use serde_json::json;
 use super::key::fresh_key;
 use super::kill::operator;
 use super::output::{Colour, painted, plain};
-use super::{Common, Failure, tenant_named};
+use super::{Common, Failure, promote, tenant_named};
 use crate::desk;
 
 #[derive(Debug, Subcommand)]
@@ -27,6 +27,10 @@ pub enum AgentVerb {
     Revoke(OneAgent),
     /// Gives the agent these roles instead of those it has
     Role(SetRoles),
+    /// What the agent has done since its autonomy last changed, by risk
+    History(promote::HistoryArgs),
+    /// One step up, once it is earned, approved and proved
+    Promote(promote::PromoteArgs),
 }
 
 #[derive(Debug, Args)]
@@ -103,6 +107,8 @@ pub async fn run(verb: AgentVerb) -> Result<(), Failure> {
         AgentVerb::Activate(args) => set_status(&args, AgentStatus::Active).await,
         AgentVerb::Revoke(args) => set_status(&args, AgentStatus::Revoked).await,
         AgentVerb::Role(args) => set_roles(&args).await,
+        AgentVerb::History(args) => promote::history(&args).await,
+        AgentVerb::Promote(args) => promote::promote(&args).await,
     }
 }
 

@@ -14,7 +14,7 @@ pub const SCAN: &str = include_str!("../../../../policies/scan.yaml");
 /// Tools of the gateway itself. They are there in every gateway, so their manifests are too.
 const BUILT_IN_TOOLS: [(&str, &str); 1] = [shipped!("manifests/adp.yaml")];
 
-const OTHERS: [(&str, &str); 15] = [
+const OTHERS: [(&str, &str); 16] = [
     shipped!("chain.yaml"),
     shipped!("manifests/crm.yaml"),
     shipped!("manifests/database.yaml"),
@@ -29,6 +29,7 @@ const OTHERS: [(&str, &str); 15] = [
     shipped!("manifests/sqlite.yaml"),
     shipped!("manifests/supabase.yaml"),
     shipped!("matrix.yaml"),
+    shipped!("promotion.yaml"),
     shipped!("rules/starters.yaml"),
 ];
 

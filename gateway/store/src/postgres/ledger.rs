@@ -177,7 +177,7 @@ impl Ledger for PostgresLedger {
     }
 }
 
-fn trace(row: &PgRow) -> Result<Trace, sqlx::Error> {
+pub(super) fn trace(row: &PgRow) -> Result<Trace, sqlx::Error> {
     Ok(Trace {
         seq: row.try_get(0)?,
         event: Event {

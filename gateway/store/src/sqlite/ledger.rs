@@ -118,7 +118,7 @@ impl Ledger for SqliteLedger {
     }
 }
 
-fn trace(row: &SqliteRow) -> Result<Trace, sqlx::Error> {
+pub(super) fn trace(row: &SqliteRow) -> Result<Trace, sqlx::Error> {
     Ok(Trace {
         seq: row.try_get(0)?,
         event: Event {

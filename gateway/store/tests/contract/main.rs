@@ -8,6 +8,7 @@
 mod approvals;
 mod directory;
 mod fickle;
+mod history;
 mod isolation;
 mod ledger;
 mod live;
@@ -75,6 +76,8 @@ contract! {
         two_nodes_may_start_together,;
     directory:
         keys_open_until_they_are_revoked, tenant_keys_carry_scopes, nobody_may_be_somebody, many_callers_at_once_are_served,;
+    history:
+        calls_are_read_in_the_order_of_their_chain, an_agents_record_is_counted, the_newest_proof_is_kept_as_it_was_made,;
     isolation:
         another_tenants_rows_are_not_there, the_newest_traces_come_first,;
     ledger:

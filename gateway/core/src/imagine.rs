@@ -1,0 +1,71 @@
+//! Calls that nobody made: what would be decided, asked of the same chain that decides.
+
+use std::sync::Arc;
+
+use gateway_protocol::Message;
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use crate::chain::Chain;
+use crate::classification::Classification;
+use crate::exchange::{Ask, Exchange, Route, Subject, ToolSubject};
+use crate::identity::{Principal, PrincipalKind};
+use crate::live::Live;
+use crate::names::{Namespace, ToolName, TraceId};
+use crate::ports::AgentRecord;
+
+/// One call to be judged.
+#[derive(Debug, Clone)]
+pub struct Imagined {
+    pub principal: Arc<Principal>,
+    pub tool: ToolSubject,
+    pub arguments: Option<Value>,
+    pub at: Timestamp,
+    pub declared: Option<Classification>,
+}
+
+impl Imagined {
+    /// As it would arrive at the tool's own door, under these rows.
+    pub fn exchange(&self, live: &Arc<Live>) -> Exchange {
+        let mut params = Map::from_iter([("name".to_owned(), Value::from(self.tool.name.tool()))]);
+        params.extend(self.arguments.clone().map(|arguments| ("arguments".to_owned(), arguments)));
+        let ask = Ask::Message(Message::request(0, "tools/call", Some(params)));
+        let route = self.tool.name.namespace().parse::<Namespace>().map_or(Route::All, Route::One);
+        let (trace, principal) = (TraceId::from_stored("trc_imagined"), Arc::clone(&self.principal));
+        let mut exchange = Exchange::new(trace, principal, route, ask, Subject::Tool(self.tool.clone()));
+        exchange.rules = Arc::clone(live.rules_of(self.principal.tenant));
+        exchange.live = Arc::clone(live);
+        exchange.at = self.at;
+        exchange.declared = self.declared;
+        exchange
+    }
+}
+
+/// A tool as a call of this principal would find it: the tenant's own manifest, else the files'.
+pub fn subject(chain: &Chain, live: &Live, principal: &Principal, name: &ToolName, watched: bool) -> ToolSubject {
+    let own = live.rules_of(principal.tenant).tool(name);
+    let classified = own.or_else(|| chain.policies().tool(name)).cloned();
+    let pin = live.pins.get(name);
+    ToolSubject {
+        standing: live.pins.standing(name),
+        pin: pin.and_then(|pinned| pinned.hash.clone()),
+        ..ToolSubject::new(name.clone(), classified, watched)
+    }
+}
+
+/// Who would be calling.
+pub fn principal(record: &AgentRecord) -> Principal {
+    let agent = &record.agent;
+    Principal {
+        kind: PrincipalKind::Agent,
+        tenant: Some(record.tenant),
+        agent: agent.agent_id.clone(),
+        autonomy: agent.autonomy,
+        allowed_types: agent.allowed_types.clone(),
+        max_risk: agent.max_risk,
+        scopes: Vec::new(),
+        scoped: false,
+        roles: agent.roles.clone(),
+        owner: agent.owner_email.clone().or_else(|| agent.owner_name.clone()),
+    }
+}
