@@ -99,7 +99,7 @@ fn tenant(rows: &[AccessRow], policies: Vec<AgentPolicy>) -> Arc<TenantRules> {
     Arc::new(TenantRules::new(facts, RuleSet::compile(policies), access, ToolMap::new(), broken))
 }
 
-fn exchange(tool: &(ToolName, Arc<ClassifiedTool>), rules: &Arc<TenantRules>, arguments: Value) -> Exchange {
+fn exchange(tool: &(ToolName, Arc<ClassifiedTool>), rules: &Arc<TenantRules>, arguments: &Value) -> Exchange {
     let params = json!({"name": tool.0.as_str(), "arguments": arguments});
     let principal =
         Principal { kind: PrincipalKind::Agent, tenant: Some(TenantId(Uuid::nil())), ..Principal::anonymous() };
@@ -120,7 +120,7 @@ fn judge(criterion: &mut Criterion) {
     let loaded = Policies::new(tools.clone(), Matrix::standard());
     let chain = Chain::new(gateway_plugins::all(&loaded, |_| PluginMode::Enforce), Arc::new(loaded));
     let mut run = |name: &str, tool: &(ToolName, Arc<ClassifiedTool>), rules: &Arc<TenantRules>, arguments: &Value| {
-        let fresh = || exchange(tool, rules, arguments.clone());
+        let fresh = || exchange(tool, rules, arguments);
         // A call that is refused would measure the refusal.
         if let Err((_, ruling)) = chain.admit(fresh()) {
             unreachable!("{name}: {:?}", ruling.reasons);

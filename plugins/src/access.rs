@@ -93,7 +93,7 @@ pub fn compile(rows: &[AccessRow], files: &[RegoFile], statics: Option<&Value>) 
         let worth = *mode.as_ref().unwrap_or(&PolicyMode::Enforce);
         let read = mode.and_then(|mode| match row.rule_type.parse::<RuleType>() {
             Ok(RuleType::Rbac) => compiled.roles.add(&row.rule_definition, mode),
-            Ok(RuleType::Abac) => Ok(compiled.modules.push(Module::of_row(row, mode)?)),
+            Ok(RuleType::Abac) => Module::of_row(row, mode).map(|module| compiled.modules.push(module)),
             Err(error) => Err(format!("rule_type: {error}")),
         });
         if let Err(why) = read {

@@ -1,5 +1,7 @@
 //! The gateway's books, read by those they are about.
 
+use std::collections::BTreeSet;
+
 use portreeve_tests::{Agent, Answer, Kind, World};
 use serde_json::{Value, json};
 
@@ -81,10 +83,10 @@ async fn each_tenant_reads_its_own_books(kind: Kind) {
     assert_eq!(traces.len(), 100);
     let newest_first = traces.windows(2).all(|pair| pair[0]["created_at"].as_str() >= pair[1]["created_at"].as_str());
     assert!(newest_first, "newest first");
-    let own: Vec<i64> =
+    // Twenty wrote at once, so times and places in the chain may differ by that much and no more.
+    let own: BTreeSet<i64> =
         traces.iter().filter(|one| one["agent_id"] == "agent-1").filter_map(|one| one["seq"].as_i64()).collect();
-    assert_eq!(own.first(), Some(&120));
-    assert!(own.windows(2).all(|pair| pair[0] == pair[1] + 1), "without a gap");
+    assert!((45..=120).all(|seq| own.contains(&seq)), "the newest of its own, without a gap: {own:?}");
     assert!(traces.iter().all(|one| one["agent_id"] != "agent-z"), "nobody else's");
 
     assert_eq!(read(&theirs, "/adp/mcp", "adp://traces").await["traces"].as_array().map(Vec::len), Some(1));

@@ -64,14 +64,14 @@ async fn a_rug_pull(kind: Kind) {
         )
         .await;
 
-    let diff = world.cli_json(&["manifest", "diff", "notes/search", "--json"]);
+    let diff = world.cli_json(&["manifest", "diff", "notes/search"]);
     assert_eq!(diff["state"], "quarantined", "{diff}");
     let change = &diff["changes"][0];
     assert_eq!(change["path"], "/description");
     assert!(change["new"].as_str().unwrap().contains("\\u{200B ZERO WIDTH SPACE}"), "{change}");
     assert!(diff["findings"].to_string().contains("hidden_characters"), "{diff}");
 
-    world.cli_json(&["manifest", "accept", "notes/search", "--yes", "--json"]);
+    world.cli_json(&["manifest", "accept", "notes/search", "--yes"]);
     until(&agent, "allow").await;
     assert_eq!(agent.tools("/notes/mcp").await, ["search"]);
     world.eventually("SELECT count(*) FROM tool_pins WHERE tool = 'notes/search'", 1).await;

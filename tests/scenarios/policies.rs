@@ -10,7 +10,7 @@ fn on(kind: Kind, stub: &Stub) -> World {
     World::on(kind).upstream("crm", json!({ "url": stub.url() })).manifests("crm", &tools).start()
 }
 
-fn policy(id: &str, severity: &str, condition: Value, requirement: Value) -> Value {
+fn policy(id: &str, severity: &str, condition: &Value, requirement: &Value) -> Value {
     let rule = json!({ "condition": condition, "requirement": requirement, "max_response_time": "PT1H" });
     json!({ "policy_id": id, "name": format!("policy {id}"), "severity": severity, "rule": rule })
 }
@@ -28,7 +28,7 @@ async fn conditions_decide_over_arguments(kind: Kind) {
     let stub = Stub::start(&["find", "pay"]).await;
     let world = on(kind, &stub);
     let agent = world.agent("a-1", "A3");
-    enforced(&world, policy("POL-FIN-001", "high", json!({ "amount": { "gt": 10000 } }), json!("prohibited"))).await;
+    enforced(&world, policy("POL-FIN-001", "high", &json!({ "amount": { "gt": 10000 } }), &json!("prohibited"))).await;
     for (arguments, decision) in [
         (json!({ "amount": 50000 }), "deny"),
         (json!({ "amount": "50000" }), "deny"),
@@ -49,8 +49,8 @@ async fn conditions_decide_over_arguments(kind: Kind) {
         policy(
             "POL-CRIT",
             "critical",
-            json!({ "tool": "crm/pay", "amount": { "gt": 10000 } }),
-            json!("human_approval"),
+            &json!({ "tool": "crm/pay", "amount": { "gt": 10000 } }),
+            &json!("human_approval"),
         ),
     )
     .await;
@@ -89,7 +89,7 @@ async fn a_mode_is_in_force_on_both_nodes_without_a_restart() {
     let here = world.agent("a-1", "A3");
     let there = here.at(&node);
     let path = world.directory.path().join("own.yaml");
-    let new = json!({ "policies": [policy("POL-1", "high", json!({ "tool": "crm/pay" }), json!("human_approval"))] });
+    let new = json!({ "policies": [policy("POL-1", "high", &json!({ "tool": "crm/pay" }), &json!("human_approval"))] });
     std::fs::write(&path, new.to_string()).unwrap();
     world.cli_json(&["policy", "add", path.to_str().unwrap(), "--tenant", "acme"]);
     world.live().await;
@@ -130,7 +130,7 @@ async fn what_cannot_be_read_is_not_stored() {
             wrong(json!({ "condition": { "a": 1 }, "requirement": "log", "max_response_time": "soon" })),
             "rule.max_response_time",
         ),
-        (policy("P", "terrible", json!({ "a": 1 }), json!("log")), "severity"),
+        (policy("P", "terrible", &json!({ "a": 1 }), &json!("log")), "severity"),
         (json!({ "policy_id": "P", "name": "n", "rule": {}, "sevrity": "low" }), "sevrity"),
     ] {
         let refused = world.api("POST", "/api/policies", admin, Some(body.clone())).await;
@@ -142,7 +142,7 @@ async fn what_cannot_be_read_is_not_stored() {
         );
     }
     let good =
-        policy("POL-COM-001", "high", json!({ "action_type": "external_communication" }), json!("human_approval"));
+        policy("POL-COM-001", "high", &json!({ "action_type": "external_communication" }), &json!("human_approval"));
     assert_eq!(world.api("POST", "/api/policies", admin, Some(good.clone())).await.status, 201);
     assert_eq!(world.api("POST", "/api/policies", admin, Some(good)).await.status, 409);
     assert_eq!(world.database.count("SELECT count(*) FROM agent_policies"), 1);

@@ -40,7 +40,7 @@ async fn other_policies_are_tried_on_what_was_done(kind: Kind) {
     let report = world.cli_json(&["replay", "--policies", &dir]);
     assert_eq!((report["replayed"].as_i64(), report["unchanged"].as_i64()), (Some(5), Some(2)), "{report}");
     let partial_flip = ("partial".to_owned(), "allow".to_owned(), "deny".to_owned(), 3);
-    assert_eq!(flips(&report), [partial_flip.clone()]);
+    assert_eq!(flips(&report), std::slice::from_ref(&partial_flip));
     assert!(report["flips"][0]["example"].as_str().unwrap().starts_with("trc_"));
     assert!(report["flips"][0]["reasons"][0]["message"].as_str().unwrap().contains("HIGH_WRITE"), "{report}");
     assert_eq!(world.cli(&["replay", "--policies", &dir]).status.code(), Some(0));

@@ -14,7 +14,10 @@ const CHALLENGE: &str = "Bearer error=\"invalid_token\", resource_metadata=\"htt
 
 fn with_an_issuer(stub: &Stub) -> portreeve_tests::WorldBuilder {
     World::on(Kind::Sqlite)
-        .upstream("crm", json!({ "url": stub.url(), "headers": { "authorization": "Bearer the-upstreams-own" } }))
+        .upstream(
+            "crm",
+            json!({ "url": stub.url(), "headers": { "authorization": "Bearer the-upstreams-own" }, "pins": "off" }),
+        )
         .manifests("crm", &[("read", "READ_ONLY")])
         .set("identity", json!({ "oidc": [{ "issuer": ISSUER, "audience": "portreeve" }] }))
 }

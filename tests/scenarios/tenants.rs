@@ -2,7 +2,7 @@
 
 use portreeve_tests::store::Database;
 use portreeve_tests::{Agent, Kind, World};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::adp::read;
 
@@ -98,10 +98,7 @@ async fn what_is_anothers_is_not_there(kind: Kind) {
         for (caller, own) in [(&ours, acme), (&theirs, zeta)] {
             let rows = read(caller, "/adp/mcp", uri).await;
             let rows = rows[list].as_array().unwrap();
-            assert!(
-                !rows.is_empty() && rows.iter().all(|row| row["organization_id"] == Value::from(own.as_str())),
-                "{uri}"
-            );
+            assert!(!rows.is_empty() && rows.iter().all(|row| row["organization_id"] == own.as_str()), "{uri}");
         }
     }
 }

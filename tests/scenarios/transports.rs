@@ -204,7 +204,7 @@ async fn questions_news_and_farewells_travel_both_ways() {
     }
     let seen = stub.seen();
     let told: Vec<_> = seen.iter().filter_map(|(_, message)| message["method"].as_str()).collect();
-    assert_eq!(told, ["initialize", "notifications/initialized", "GET", "tools/call", "DELETE"]);
+    assert_eq!(told, ["initialize", "notifications/initialized", "GET", "tools/list", "tools/call", "DELETE"]);
     assert!(seen[1..].iter().all(|(headers, _)| headers["mcp-session-id"] == "up-1"), "in the upstream's session");
 
     let mut stream = agent.sse("/crm/sse").await;

@@ -90,7 +90,7 @@ fn by_sql(sql: &SqlArgument, level: RiskLevel, exchange: &Exchange) -> Option<Up
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::needless_pass_by_value)]
     use std::sync::Arc;
 
     use gateway_protocol::Message;

@@ -212,7 +212,7 @@ fn stopped(asked: &Asked<'_>, tenant: Option<TenantId>, bench: &mut Bench<'_>) {
                 continue;
             }
             let tool = imagine::subject(asked.chain, asked.live, &principal, name, false);
-            bench.ask_stopped(&principal, tool);
+            bench.ask_stopped(&principal, &tool);
         }
     }
 }

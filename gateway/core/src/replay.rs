@@ -60,10 +60,13 @@ pub struct Skipped {
     pub count: u64,
 }
 
+/// Whose, by whom, of what, from and to.
+type Turned = (Option<TenantId>, String, String, Decision, Option<Decision>);
+
 /// Counts what each call comes to.
 pub struct Tally {
     report: Report,
-    flips: BTreeMap<(Option<TenantId>, String, String, Decision, Option<Decision>), Flip>,
+    flips: BTreeMap<Turned, Flip>,
     skipped: BTreeMap<&'static str, u64>,
 }
 
@@ -101,7 +104,7 @@ impl Tally {
 
     pub fn report(mut self) -> Report {
         let mut flips: Vec<_> = self.flips.into_values().collect();
-        flips.sort_by(|one, other| other.count.cmp(&one.count));
+        flips.sort_by_key(|flip| std::cmp::Reverse(flip.count));
         flips.truncate(MOST_FLIPS);
         self.report.flips = flips;
         self.report.skipped = self.skipped.into_iter().map(|(why, count)| Skipped { why, count }).collect();

@@ -36,8 +36,11 @@ impl Webhook {
     /// The configuration has seen to it that the URL is an https one, or of this machine.
     pub fn new(url: &str, secret: &str) -> Result<Self, HttpUpstreamError> {
         let url = url.parse().map_err(|_| HttpUpstreamError::Url("the webhook's URL".into()))?;
-        let connector =
-            HttpsConnectorBuilder::new().with_tls_config(tls_config(&Authorities::OfTheSystem)?).https_or_http().enable_http1().build();
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(tls_config(&Authorities::OfTheSystem)?)
+            .https_or_http()
+            .enable_http1()
+            .build();
         let client = Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(connector);
         Ok(Self { url, secret: secret.to_owned(), client })
     }

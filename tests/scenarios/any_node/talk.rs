@@ -26,6 +26,8 @@ for line in sys.stdin:
     elif method == "initialize":
         say(id=id, result={"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {"listChanged": True}},
                            "serverInfo": {"name": "child", "version": "1"}})
+    elif method == "tools/list":
+        say(id=id, result={"tools": [{"name": n, "inputSchema": {"type": "object"}} for n in ("ask", "count", "hang", "news")]})
     elif method != "tools/call": say(id=id, error={"code": -32601, "message": "unknown"})
     else:
         calls += 1

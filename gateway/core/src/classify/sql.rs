@@ -127,8 +127,8 @@ impl Reader<'_> {
                     continue;
                 }
                 blank if blank.is_whitespace() => self.skip(blank.len_utf8()),
-                '-' if self.rest.starts_with("--") => self.to_line_end(),
-                '#' if self.dialect == Dialect::Mysql => self.to_line_end(),
+                '-' if self.rest.starts_with("--") => self.skip_line(),
+                '#' if self.dialect == Dialect::Mysql => self.skip_line(),
                 '/' if self.rest.starts_with("/*") => self.comment()?,
                 '\'' | '"' | '`' => {
                     self.quoted(next, false)?;
@@ -168,7 +168,7 @@ impl Reader<'_> {
         self.rest = self.rest.get(bytes..).unwrap_or_default();
     }
 
-    fn to_line_end(&mut self) {
+    fn skip_line(&mut self) {
         self.skip(self.rest.find('\n').unwrap_or(self.rest.len()));
     }
 

@@ -113,12 +113,14 @@ pub struct Definitions {
     writing: Mutex<()>,
 }
 
+type Classified = Box<dyn Fn(&ToolName) -> bool + Send + Sync>;
+
 struct Watch {
     live: Arc<LiveHandle>,
     scanner: ArcSwap<Arc<dyn Scanner>>,
     sink: Arc<dyn PinStore>,
     /// Whether anybody has said what the tool may do; without that it is refused anyway, and not pinned.
-    classified: OnceLock<Box<dyn Fn(&ToolName) -> bool + Send + Sync>>,
+    classified: OnceLock<Classified>,
     recheck: SignedDuration,
 }
 
@@ -297,7 +299,7 @@ impl Definitions {
             (true, PinRule::FirstUse, ScanAction::Allow | ScanAction::Flag) => Standing::Pinned,
             _ => Standing::Quarantined,
         };
-        let last = accepted().last();
+        let last = accepted().next_back();
         let changes = last.map(|form| diff(&form.definition, definition)).unwrap_or_default();
         self.put_ahead(tool, Ahead { hash: Arc::clone(hash_seen), standing });
         let (state, by) = match standing {
@@ -340,7 +342,7 @@ fn fits(form: &Form, seen: &Value, absent: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
     use async_trait::async_trait;
     use serde_json::json;
 

@@ -1,8 +1,8 @@
 //! How a session of the session eras begins: what the handshake settled, and the id that is made of it.
 
 use futures::StreamExt;
-use gateway_protocol::{Message, Revision};
 use gateway_protocol::era::{Handshake, InputKind};
+use gateway_protocol::{Message, Revision};
 use serde_json::{Value, json};
 
 use super::Gateway;

@@ -159,19 +159,19 @@ impl<'a> Bench<'a> {
         }
     }
 
-    pub fn ask_stopped(&mut self, principal: &Arc<Principal>, tool: ToolSubject) {
-        let call = imagined(Arc::clone(principal), plain(&tool)).exchange(self.asked.live);
+    pub fn ask_stopped(&mut self, principal: &Arc<Principal>, tool: &ToolSubject) {
+        let call = imagined(Arc::clone(principal), plain(tool)).exchange(self.asked.live);
         let Some(why) = call.suspended().map(|one| format!("{} {} is suspended", one.kind, one.subject)) else {
             return;
         };
-        let decision = self.decide(Arc::clone(principal), plain(&tool));
+        let decision = self.decide(Arc::clone(principal), plain(tool));
         self.count(Promise::NothingStopped, decision != Decision::Deny, || Broken {
             facts: 1,
             text: format!(
                 "{} reaches {} although the {why}: {}",
                 principal.agent,
                 tool.name,
-                looseness(self.asked.chain, &tool)
+                looseness(self.asked.chain, tool)
             ),
         });
     }

@@ -18,6 +18,9 @@ pub struct Requirement {
     asks: Asks,
 }
 
+/// Where a value stands in what is decided over.
+type Place = Box<[Box<str>]>;
+
 #[derive(Debug, Clone, PartialEq)]
 enum Asks {
     HumanApproval,
@@ -26,8 +29,8 @@ enum Asks {
     Log,
     Notify,
     Limits {
-        max: Box<[(Box<[Box<str>]>, Value)]>,
-        require: Box<[Box<[Box<str>]>]>,
+        max: Box<[(Place, Value)]>,
+        require: Box<[Place]>,
     },
 }
 

@@ -280,7 +280,8 @@ fn only_what_is_obeyed_changes_the_enforced_digest() {
     };
     let one = written("high", json!({"a": 1}), json!("log"));
     let two = WrittenPolicy { policy_id: "POL-2".into(), mode: None, ..one.clone() };
-    let (alone, both, turned) = (compile(&[one.clone()]), compile(&[one.clone(), two.clone()]), compile(&[two, one]));
+    let (alone, both, turned) =
+        (compile(std::slice::from_ref(&one)), compile(&[one.clone(), two.clone()]), compile(&[two, one]));
     assert_eq!(alone.enforced_digest(), both.enforced_digest());
     assert_ne!(alone.digest(), both.digest());
     assert_eq!(both.digest(), turned.digest());

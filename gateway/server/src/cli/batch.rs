@@ -141,7 +141,7 @@ impl Batch {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
     use super::*;
     use crate::compose::chain;
     use crate::policy_files::load_policies;

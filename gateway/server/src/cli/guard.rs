@@ -88,7 +88,7 @@ fn judged(scanner: &DefinitionScanner, line: &[u8]) -> Value {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
     use super::*;
 
     #[test]
