@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::StoreError;
 use crate::classification::scale;
 use crate::names::{TenantId, ToolName};
-use crate::rules::Severity;
+use crate::rules::{AgentPolicy, Severity, WrittenPolicy};
 use crate::verdict::PolicyMode;
 
 /// An `agent_policies` row to be. `rule` was compiled before it is stored.
@@ -38,6 +38,24 @@ pub struct AgentPolicyRow {
     /// `shadow` until somebody says otherwise.
     pub mode: PolicyMode,
     pub created_at: String,
+}
+
+impl AgentPolicyRow {
+    /// What it says, or why that cannot be read.
+    pub fn compile(&self) -> Result<AgentPolicy, String> {
+        let severity = self.severity.as_deref().map(str::parse).transpose();
+        let written = WrittenPolicy {
+            id: Some(self.id),
+            policy_id: self.policy_id.clone(),
+            name: self.name.clone(),
+            category: self.category.clone(),
+            severity: severity.map_err(|error| format!("severity: {error}"))?,
+            rule: self.rule.clone(),
+            regulatory_mapping: self.regulatory_mapping.clone(),
+            mode: Some(self.mode),
+        };
+        AgentPolicy::compile(&written).map_err(|error| error.to_string())
+    }
 }
 
 scale!(RuleType, "RBAC, ABAC", { Rbac = "RBAC", Abac = "ABAC", });

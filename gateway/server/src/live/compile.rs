@@ -5,8 +5,8 @@ use std::sync::Arc;
 use gateway_core::ToolName;
 use gateway_core::live::{Broken, TenantFacts, TenantRules};
 use gateway_core::policies::{ClassifiedTool, Handling, Policies, ToolMap};
-use gateway_core::ports::{AgentPolicyRow, ManifestRow};
-use gateway_core::rules::{AgentPolicy, RuleSet, WrittenPolicy};
+use gateway_core::ports::ManifestRow;
+use gateway_core::rules::RuleSet;
 use gateway_core::verdict::PolicyMode;
 use gateway_plugins::access;
 
@@ -24,7 +24,7 @@ pub fn compile_tenant(rows: &TenantRows, files: &ToolMap) -> TenantRules {
     let (access, mut broken) = access::compile(&rows.access_policies, &[], None);
     let mut policies = Vec::new();
     for row in rows.agent_policies.iter().filter(|row| row.is_active) {
-        match policy(row) {
+        match row.compile() {
             Ok(policy) => policies.push(policy),
             Err(why) => broken.push(Broken { policy: format!("policy `{}`", row.policy_id), why, mode: row.mode }),
         }
@@ -41,21 +41,6 @@ pub fn compile_tenant(rows: &TenantRows, files: &ToolMap) -> TenantRules {
     }
     let tenant = TenantFacts { id: Some(rows.id), name: rows.name.clone() };
     TenantRules::new(tenant, RuleSet::compile(policies), access, tools, broken)
-}
-
-pub fn policy(row: &AgentPolicyRow) -> Result<AgentPolicy, String> {
-    let severity = row.severity.as_deref().map(str::parse).transpose();
-    let written = WrittenPolicy {
-        id: Some(row.id),
-        policy_id: row.policy_id.clone(),
-        name: row.name.clone(),
-        category: row.category.clone(),
-        severity: severity.map_err(|error| format!("severity: {error}"))?,
-        rule: row.rule.clone(),
-        regulatory_mapping: row.regulatory_mapping.clone(),
-        mode: Some(row.mode),
-    };
-    AgentPolicy::compile(&written).map_err(|error| error.to_string())
 }
 
 /// A tenant's own word on a tool: the first, or a stricter one than the file's.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use gateway_core::Principal;
 use gateway_core::ports::{AgentPolicyRow, PolicyStore, TenantStore};
-use gateway_core::rules::{AgentPolicy, DeclaredContext, RuleSet, WrittenPolicy};
+use gateway_core::rules::{DeclaredContext, RuleSet};
 use serde_json::{Map, Value, json};
 
 use super::{active, agent_id_schema, decision_type_schema, field, missing, on_scale, risk_schema, unavailable};
@@ -58,7 +58,7 @@ impl BuiltinTool for EvaluatePolicy {
 fn compiled(rows: impl Iterator<Item = AgentPolicyRow>) -> (RuleSet, Vec<Value>) {
     let (mut policies, mut unreadable) = (Vec::new(), Vec::new());
     for row in rows {
-        match read(&row) {
+        match row.compile() {
             Ok(policy) => policies.push(policy),
             Err(why) => unreadable.push(json!({
                 "policy_id": row.policy_id, "name": row.name, "severity": row.severity,
@@ -67,21 +67,6 @@ fn compiled(rows: impl Iterator<Item = AgentPolicyRow>) -> (RuleSet, Vec<Value>)
         }
     }
     (RuleSet::compile(policies), unreadable)
-}
-
-fn read(row: &AgentPolicyRow) -> Result<AgentPolicy, String> {
-    let severity = row.severity.as_deref().map(str::parse).transpose();
-    let written = WrittenPolicy {
-        id: Some(row.id),
-        policy_id: row.policy_id.clone(),
-        name: row.name.clone(),
-        category: row.category.clone(),
-        severity: severity.map_err(|error| format!("severity: {error}"))?,
-        rule: row.rule.clone(),
-        regulatory_mapping: row.regulatory_mapping.clone(),
-        mode: Some(row.mode),
-    };
-    AgentPolicy::compile(&written).map_err(|error| error.to_string())
 }
 
 fn spec() -> ToolSpec {
