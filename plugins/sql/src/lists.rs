@@ -24,6 +24,9 @@ pub struct WrittenList {
     /// Functions that read a table named by one of their arguments, which is counted from 0.
     #[serde(default)]
     pub table_readers: BTreeMap<String, usize>,
+    /// Functions that tell of the database itself: like its tables they are refused where there is a list of tables.
+    #[serde(default)]
+    pub catalogue_functions: BTreeSet<String>,
     #[serde(default)]
     pub operators: BTreeSet<String>,
     /// Schemas and tables of the database itself: `schema.*`, or the beginning of a name followed by `*`.
@@ -61,6 +64,7 @@ pub struct DialectList {
     arity: HashMap<Box<str>, RangeInclusive<usize>>,
     table_functions: HashSet<Box<str>>,
     table_readers: HashMap<Box<str>, usize>,
+    catalogue_functions: HashSet<Box<str>>,
     operators: HashSet<Box<str>>,
     catalogues: Vec<Box<str>>,
     pub show: Show,
@@ -81,6 +85,7 @@ impl From<WrittenList> for DialectList {
                 .collect(),
             table_functions: written.table_functions.into_iter().map(String::into_boxed_str).collect(),
             table_readers: written.table_readers.into_iter().map(|(name, at)| (name.into_boxed_str(), at)).collect(),
+            catalogue_functions: written.catalogue_functions.into_iter().map(String::into_boxed_str).collect(),
             operators: written.operators.into_iter().map(String::into_boxed_str).collect(),
             catalogues: written.catalogues.into_iter().map(String::into_boxed_str).collect(),
             show: written.show,
@@ -94,7 +99,11 @@ impl DialectList {
     pub fn has_function(&self, name: &str, arguments: usize) -> bool {
         match self.arity.get(name) {
             Some(range) => range.contains(&arguments),
-            None => self.functions.contains(name) || self.table_readers.contains_key(name),
+            None => {
+                self.functions.contains(name)
+                    || self.catalogue_functions.contains(name)
+                    || self.table_readers.contains_key(name)
+            }
         }
     }
 
@@ -104,6 +113,10 @@ impl DialectList {
 
     pub fn has_operator(&self, name: &str) -> bool {
         self.operators.contains(name)
+    }
+
+    pub fn is_catalogue_function(&self, name: &str) -> bool {
+        self.catalogue_functions.contains(name)
     }
 
     /// Which argument of a function names a table.

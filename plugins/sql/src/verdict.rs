@@ -134,8 +134,11 @@ pub struct Refusal {
 pub struct Read {
     pub class: Class,
     pub kind: Kind,
-    /// `None`: it may be run. A write is always refused with `Rule::Statement`; whoever lets a tool write looks at that rule.
+    /// `None`: it may be run. A write is always refused, with `Rule::Statement`.
     pub refused: Option<Refusal>,
+    /// What is refused even where a tool may write: its functions, its tables, a second statement. Whoever lets a write pass
+    /// looks here, and at the class, which must be `Write`.
+    pub beyond_writing: Option<Refusal>,
     /// The tables that are read or written, as `schema.table` or `table`, sorted, each once.
     pub tables: Vec<String>,
 }
@@ -150,7 +153,9 @@ impl Read {
     }
 
     pub fn refused(class: Class, kind: Kind, rule: Rule, reason: impl Into<String>) -> Self {
-        Self { class, kind, refused: Some(Refusal { rule, reason: reason.into() }), tables: Vec::new() }
+        let refusal = Refusal { rule, reason: reason.into() };
+        let beyond_writing = (class != Class::Write).then(|| refusal.clone());
+        Self { class, kind, refused: Some(refusal), beyond_writing, tables: Vec::new() }
     }
 }
 
