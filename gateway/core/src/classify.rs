@@ -137,13 +137,11 @@ mod tests {
 
     impl SqlReader for Words {
         fn read(&self, text: &str, _: &SqlAsk<'_>) -> SqlRead {
-            let acts = |kind| SqlRead::refused(SqlClass::Write, kind, "statement", "it acts");
+            let read = |class, kind| SqlRead { class, kind, refused: None, beyond_writing: None, tables: Vec::new() };
             match text.split(' ').next() {
-                Some("select") => {
-                    SqlRead { class: SqlClass::Read, kind: SqlKind::Reads, refused: None, tables: Vec::new() }
-                }
-                Some("update") => acts(SqlKind::Writes),
-                Some("delete") => acts(SqlKind::Destroys),
+                Some("select") => read(SqlClass::Read, SqlKind::Reads),
+                Some("update") => read(SqlClass::Write, SqlKind::Writes),
+                Some("delete") => read(SqlClass::Write, SqlKind::Destroys),
                 _ => SqlRead::invalid("syntax", "no"),
             }
         }

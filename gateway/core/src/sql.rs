@@ -35,6 +35,8 @@ pub struct SqlRead {
     pub kind: SqlKind,
     /// Why a guard of reads lets it not pass.
     pub refused: Option<SqlRefusal>,
+    /// Why it may not pass even where writing is the tool's business: how it is written, what it calls, which tables it names.
+    pub beyond_writing: Option<SqlRefusal>,
     /// As `table` or `schema.table`, sorted, each once.
     pub tables: Vec<String>,
 }
@@ -94,13 +96,10 @@ impl SqlKind {
 }
 
 impl SqlRead {
-    pub fn refused(class: SqlClass, kind: SqlKind, rule: &'static str, reason: impl Into<String>) -> Self {
-        let refused = Some(SqlRefusal { rule, reason: reason.into() });
-        Self { class, kind, refused, tables: Vec::new() }
-    }
-
     pub fn invalid(rule: &'static str, reason: impl Into<String>) -> Self {
-        Self::refused(SqlClass::Invalid, SqlKind::Unknown, rule, reason)
+        let refused = Some(SqlRefusal { rule, reason: reason.into() });
+        let beyond_writing = refused.clone();
+        Self { class: SqlClass::Invalid, kind: SqlKind::Unknown, refused, beyond_writing, tables: Vec::new() }
     }
 }
 
@@ -113,12 +112,12 @@ pub struct SqlSeen {
 }
 
 impl SqlSeen {
-    /// Why the call may not go. Where writes are classified, what a statement does is a matter of the call's level; how it is
-    /// written, what it calls and which tables it names hold there too.
+    /// Why the call may not go. Where writes are classified, what a statement does is a matter of the call's level.
     pub fn objection(&self) -> Option<&SqlRefusal> {
-        let refusal = self.read.refused.as_ref()?;
-        let only_acts = matches!(refusal.rule, "statement" | "locking") && self.read.class != SqlClass::Invalid;
-        (self.writes == Writes::Deny || !only_acts).then_some(refusal)
+        match self.writes {
+            Writes::Deny => self.read.refused.as_ref(),
+            Writes::Classify => self.read.beyond_writing.as_ref(),
+        }
     }
 }
 
@@ -246,27 +245,5 @@ mod tests {
         assert_eq!(SqlHandling::Off.tightened(&one), one);
         let other = SqlHandling::Argument(SqlArgument::new("other", Dialect::Sqlite));
         assert_eq!(one.tightened(&other), one, "what the operator named stays named");
-    }
-
-    #[test]
-    fn what_is_classified_passes_and_what_is_not_understood_does_not() {
-        let seen = |writes, class, rule| SqlSeen {
-            argument: "q".into(),
-            writes,
-            read: SqlRead::refused(class, SqlKind::Writes, rule, "no"),
-        };
-        for (writes, class, rule, objects) in [
-            (Writes::Deny, SqlClass::Write, "statement", true),
-            (Writes::Classify, SqlClass::Write, "statement", false),
-            (Writes::Classify, SqlClass::SideEffect, "locking", false),
-            (Writes::Classify, SqlClass::Write, "table", true),
-            (Writes::Classify, SqlClass::SideEffect, "function", true),
-            (Writes::Classify, SqlClass::Write, "several", true),
-            (Writes::Classify, SqlClass::Invalid, "syntax", true),
-            (Writes::Classify, SqlClass::Invalid, "statement", true),
-        ] {
-            let said = seen(writes, class, rule).objection().is_some();
-            assert_eq!(said, objects, "{writes} {class} {rule}");
-        }
     }
 }

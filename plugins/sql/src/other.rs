@@ -114,6 +114,7 @@ fn judge(parsed: &Parsed, ask: &Ask<'_>, list: &DialectList) -> Read {
         let before = whole.refused.take().map_or(String::new(), |refused| format!("; and: {}", refused.reason));
         let reason = format!("one statement at a time; there are {count}{before}");
         whole.refused = Some(Refusal { rule: Rule::Several, reason });
+        whole.beyond_writing = whole.refused.clone();
     }
     whole
 }
@@ -123,19 +124,24 @@ fn worse(first: Read, second: Read) -> Read {
     tables.extend(second.tables);
     tables.sort();
     tables.dedup();
-    // A reason that holds for tools that may write, too, comes first.
-    let refused = match (first.refused, second.refused) {
-        (Some(first), Some(second)) if first.rule == Rule::Statement => Some(second),
-        (first, second) => first.or(second),
-    };
-    Read { class: first.class.max(second.class), kind: first.kind.max(second.kind), refused, tables }
+    Read {
+        class: first.class.max(second.class),
+        kind: first.kind.max(second.kind),
+        refused: first.refused.or(second.refused),
+        beyond_writing: first.beyond_writing.or(second.beyond_writing),
+        tables,
+    }
 }
 
 /// The parser gave up: what the first word says is all there is.
 fn not_understood(written: &[Token]) -> Read {
     let first = first_word(written);
     match acts::act(&first) {
-        Some((class, kind)) => Read::refused(class, kind, Rule::Syntax, acts::told(&first)),
+        Some((class, kind)) => {
+            let mut read = Read::refused(class, kind, Rule::Syntax, acts::told(&first));
+            read.beyond_writing = read.refused.clone();
+            read
+        }
         None => Read::invalid(Rule::Syntax, "the statement is not understood"),
     }
 }
@@ -178,7 +184,8 @@ fn of_statement(written: &[Token], statement: &Statement, ask: &Ask<'_>, list: &
     if kind == Kind::Reads && walk.class != Class::Read {
         kind = Kind::Unknown;
     }
-    Read { class: walk.class, kind, refused: walk.refused, tables: walk.tables.into_iter().collect() }
+    let Walk { class, refused, beyond_writing, tables, .. } = walk;
+    Read { class, kind, refused, beyond_writing, tables: tables.into_iter().collect() }
 }
 
 /// What a `WITH` ends in.
@@ -206,7 +213,7 @@ fn by_words(written: &[Token], walk: &mut Walk<'_>) {
 
 /// The functions and tables of a statement that acts: they hold for tools that may write, too.
 fn all_of(statement: &Statement, walk: &mut Walk<'_>) {
-    let act = walk.refused.take();
+    let class = walk.class;
     let _: ControlFlow<()> = visit_expressions(statement, |expr| {
         if let Expr::Function(function) = expr {
             let count = match &function.args {
@@ -229,11 +236,6 @@ fn all_of(statement: &Statement, walk: &mut Walk<'_>) {
     if walk.ask.tables.is_some() && !knows_tables {
         walk.refuse(Class::Write, Rule::Table, "where tables are listed, only rows are written");
     }
-    // Told together: first what it does, then what else is wrong with it.
-    walk.refused = match (act, walk.refused.take()) {
-        (Some(act), Some(found)) => {
-            Some(Refusal { rule: found.rule, reason: format!("{}; and: {}", act.reason, found.reason) })
-        }
-        (act, found) => act.or(found),
-    };
+    // What it is was known before; this only says what else is wrong with it.
+    walk.class = class;
 }

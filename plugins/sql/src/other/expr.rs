@@ -103,7 +103,6 @@ impl Walk<'_> {
             | Expr::Lambda(_)
             | Expr::OuterJoin(_)
             | Expr::Prior(_)
-            | Expr::ConnectByRoot(_)
             | Expr::MemberOf(_) => self.unknown("an expression"),
         }
     }

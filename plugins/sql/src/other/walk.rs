@@ -21,16 +21,23 @@ pub struct Walk<'a> {
     pub class: Class,
     /// The first reason counts; the walk goes on for the tables.
     pub refused: Option<Refusal>,
+    /// The first that is not that it writes.
+    pub beyond_writing: Option<Refusal>,
 }
 
 impl<'a> Walk<'a> {
     pub fn new(ask: &'a Ask<'a>, list: &'a DialectList) -> Self {
-        Self { ask, list, scopes: Vec::new(), tables: BTreeSet::new(), class: Class::Read, refused: None }
+        let (scopes, tables) = (Vec::new(), BTreeSet::new());
+        Self { ask, list, scopes, tables, class: Class::Read, refused: None, beyond_writing: None }
     }
 
     pub fn refuse(&mut self, class: Class, rule: Rule, reason: impl Into<String>) {
         self.class = self.class.max(class);
-        self.refused.get_or_insert_with(|| Refusal { rule, reason: reason.into() });
+        let refusal = Refusal { rule, reason: reason.into() };
+        if (class, rule) != (Class::Write, Rule::Statement) && self.beyond_writing.is_none() {
+            self.beyond_writing = Some(refusal.clone());
+        }
+        self.refused.get_or_insert(refusal);
     }
 
     pub fn unknown(&mut self, what: &str) {
