@@ -74,8 +74,8 @@ fn read_as(text: &str, ask: &Ask<'_>, list: &DialectList, options: ParserOptions
 
 fn not_parsed(error: &pg_query::Error) -> Read {
     let told = error.to_string();
-    // Two of the parser's limits, and the decoder's.
-    if ["stack depth", "memory exhausted", "recursion limit"].iter().any(|limit| told.contains(limit)) {
+    // The limits of the parser, of what it writes its tree with, and of what reads it.
+    if ["stack depth", "memory exhausted", "recursion limit", "nested too deeply"].iter().any(|limit| told.contains(limit)) {
         return too_deep();
     }
     // What follows may be a piece of somebody's data.
@@ -104,6 +104,3 @@ fn opens(text: &str) -> usize {
     }
     deepest
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,3 +1,0 @@
-#![allow(clippy::unwrap_used, clippy::panic)]
-#[test]
-fn builds() {}
