@@ -74,6 +74,8 @@ fn read_sql(reader: &dyn SqlReader, tool: &ClassifiedTool, exchange: &Exchange) 
     let usual = Writes::of(tool.manifest.risk_level);
     match &tool.handling.sql {
         SqlHandling::Off => Vec::new(),
+        // Who says that a tool writes has said what its SQL may do; who says that it reads is held to it.
+        SqlHandling::Unsaid if usual == Writes::Classify => Vec::new(),
         SqlHandling::Argument(sql) => {
             let ask = SqlAsk {
                 dialect: Some(sql.dialect),
