@@ -62,7 +62,7 @@ fn reads_pass_whatever_their_names_are() {
         ("explain select * from t", Mysql),
         ("select * from t use index (i) where match (a) against ('x')", Mysql),
         ("select a from t where b regexp '^x' # the end", Mysql),
-        ("select a div 2, a mod 3, a <=> null, not b from t", Mysql),
+        ("select a div 2, a % 3, a <=> null, not b from t", Mysql),
         ("select convert(a, char), a collate utf8mb4_bin, _utf8mb4'x' from db.t", Mysql),
         ("select last_insert_id()", Mysql),
         ("select a, b from s.t where c in (select d from e) and exists (select 1 from f)", Generic),
