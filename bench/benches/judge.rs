@@ -9,6 +9,7 @@ use gateway_core::exchange::ToolSubject;
 use gateway_core::live::{TenantFacts, TenantRules};
 use gateway_core::matrix::Matrix;
 use gateway_core::policies::{ClassifiedTool, Dialect, Handling, SqlArgument, ToolMap};
+use gateway_core::sql::SqlHandling;
 use gateway_core::ports::AccessRow;
 use gateway_core::rules::{AgentPolicy, RuleSet, WrittenPolicy};
 use gateway_core::verdict::PolicyMode;
@@ -35,8 +36,8 @@ fn manifests() -> Vec<(ToolName, Arc<ClassifiedTool>)> {
             side_effects: false,
             allowed_modes: AgentMode::ALL.to_vec(),
         };
-        let sql = SqlArgument { argument: "sql".into(), dialect: Dialect::Postgres, allowed_tables: None };
-        let handling = Handling { sql: (place == 1).then_some(sql), ..Handling::default() };
+        let sql = SqlHandling::Argument(SqlArgument::new("sql", Dialect::Postgres));
+        let handling = Handling { sql: if place == 1 { sql } else { SqlHandling::Unsaid }, ..Handling::default() };
         (name(place), Arc::new(ClassifiedTool::new(manifest, None).handled(handling)))
     };
     (0..1000).map(one).collect()

@@ -8,13 +8,23 @@ pub mod pins;
 pub mod rules;
 pub mod scan;
 pub mod scopes;
+pub mod sql_guard;
 pub mod standing;
 
 use gateway_core::{Plugin, PluginMode, Policies};
 
 /// Every plugin there is, in the order it is heard. Configuration chooses the mode of each, not the order.
-pub const NAMES: [&str; 8] =
-    [scopes::NAME, methods::NAME, standing::NAME, pins::NAME, manifest::NAME, matrix::NAME, access::NAME, rules::NAME];
+pub const NAMES: [&str; 9] = [
+    scopes::NAME,
+    methods::NAME,
+    standing::NAME,
+    pins::NAME,
+    manifest::NAME,
+    matrix::NAME,
+    access::NAME,
+    rules::NAME,
+    sql_guard::NAME,
+];
 
 /// The chain's plugins, each in the mode the policies give it.
 pub fn all(policies: &Policies, mode: impl Fn(&str) -> PluginMode) -> Vec<(Plugin, PluginMode)> {
@@ -27,6 +37,7 @@ pub fn all(policies: &Policies, mode: impl Fn(&str) -> PluginMode) -> Vec<(Plugi
         Plugin::Judge(Box::new(matrix::MatrixJudge::new(policies.matrix.clone()))),
         Plugin::Judge(Box::new(access::Access::new(policies.access.clone()))),
         Plugin::Judge(Box::new(rules::Rules::new(policies.rules.clone()))),
+        Plugin::Judge(Box::new(sql_guard::SqlGuard)),
     ];
     plugins
         .into_iter()

@@ -50,6 +50,8 @@ mod replay;
 mod resource_server;
 mod revocation;
 mod rounds;
+mod sql_guard;
+mod sql_tables;
 mod stdio_command;
 mod streams;
 mod tasks;

@@ -15,7 +15,7 @@ async fn sql_counts_as_what_it_does() {
             json!({
                 "manifests": [{ "id": "db/query", "domain": "db", "risk_level": "READ_ONLY", "side_effects": false,
                     "allowed_modes": ["SHADOW", "ADVISORY", "PARTIAL_AUTO", "FULL_AUTO"] }],
-                "handling": { "db/query": { "sql": { "argument": "sql", "dialect": "postgres" } } },
+                "handling": { "db/query": { "sql": { "argument": "sql", "dialect": "postgres", "writes": "classify" } } },
             }),
         )
         .start();
@@ -24,8 +24,8 @@ async fn sql_counts_as_what_it_does() {
         ("select * from t", "allow", "allow", "allow"),
         ("insert into t values (1)", "deny", "allow", "allow"),
         ("delete from t", "deny", "deny", "approval_required"),
-        ("select 1; drop table t", "deny", "deny", "approval_required"),
-        ("gibberish", "deny", "deny", "approval_required"),
+        ("select 1; drop table t", "deny", "deny", "deny"),
+        ("gibberish", "deny", "deny", "deny"),
     ] {
         for (agent, expected) in [(&a1, shadow), (&a3, partial), (&a4, full)] {
             let answer = agent.call("db/query", json!({ "sql": sql })).await;

@@ -24,4 +24,4 @@ pub use http::{Answer, Client};
 pub use stub::{Piece, Step, Stub};
 pub use tap::Tap;
 pub use wires::{EventStream, Socket};
-pub use world::{Agent, Kind, Node, World, WorldBuilder};
+pub use world::{Agent, Kind, Node, World, WorldBuilder, manifest};

@@ -1,7 +1,7 @@
 //! One gateway with its store and upstreams, and the people and agents around it.
 
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -74,6 +74,18 @@ impl World {
         let mut command = Command::new(portreeve());
         command.args(arguments).arg("--config").arg(self.config_path()).envs(self.environment.iter().cloned());
         command.output().expect("the command line")
+    }
+
+    /// The same with something to read; what it says.
+    pub fn cli_with_input(&self, arguments: &[&str], input: &str) -> String {
+        let mut command = Command::new(portreeve());
+        command.args(arguments).arg("--config").arg(self.config_path()).envs(self.environment.iter().cloned());
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the command line");
+        let mut stdin = child.stdin.take().expect("its input");
+        std::io::Write::write_all(&mut stdin, input.as_bytes()).expect("its input");
+        drop(stdin);
+        let output = child.wait_with_output().expect("its output");
+        String::from_utf8(output.stdout).expect("a text")
     }
 
     /// One JSON document from the command line.

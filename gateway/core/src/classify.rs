@@ -1,16 +1,16 @@
 //! What a call counts as, given what is asked of the tool: at least what the manifest says, and never less.
 
-mod sql;
-
 use serde_json::Value;
 
 use crate::classification::Classification;
 use crate::exchange::{Exchange, Raised, Subject};
 use crate::manifest::RiskLevel;
-use crate::policies::{ClassifiedTool, Policies, SqlArgument};
+use crate::policies::{ClassifiedTool, Policies};
 use crate::rules::{Applies, CallContext};
+use crate::sql::{SqlAsk, SqlHandling, SqlKind, SqlRead, SqlReader, SqlSeen, Writes};
 
-pub use sql::{SqlKind, kind};
+/// Arguments that hold SQL where nobody said anything of them: the first always, the others where they look like it.
+const SQL_NAMES: [&str; 3] = ["sql", "query", "statement"];
 
 /// What an argument raises a call to.
 struct Up {
@@ -20,15 +20,12 @@ struct Up {
 }
 
 /// Between mutators and judges, so that what is classified is what is sent.
-pub fn raise(_policies: &Policies, exchange: &mut Exchange) {
+pub fn raise(policies: &Policies, exchange: &mut Exchange) {
     let Subject::Tool(tool) = &exchange.subject else { return };
     let Some(classified) = tool.classified.clone().filter(|_| !tool.governs()) else { return };
-    let handling = &classified.handling;
-    let ups = if handling.raises.is_empty() && handling.sql.is_none() {
-        Vec::new()
-    } else {
-        by_arguments(&classified, exchange)
-    };
+    exchange.content.sql = read_sql(policies.sql.as_ref(), &classified, exchange);
+    let mut ups: Vec<_> = exchange.content.sql.iter().filter_map(|seen| by_sql(seen, &classified)).collect();
+    ups.extend(by_arguments(&classified, exchange));
     let declared = exchange.declared;
     let Subject::Tool(tool) = &mut exchange.subject else { return };
     let effective = &mut tool.effective;
@@ -50,8 +47,7 @@ pub fn raise(_policies: &Policies, exchange: &mut Exchange) {
 }
 
 fn by_arguments(classified: &ClassifiedTool, exchange: &Exchange) -> Vec<Up> {
-    let level = classified.manifest.risk_level;
-    let mut ups: Vec<_> = classified.handling.sql.iter().filter_map(|sql| by_sql(sql, level, exchange)).collect();
+    let mut ups = Vec::new();
     for raise in &classified.handling.raises {
         let holds = match raise.when.applies(&CallContext(exchange)) {
             Applies::Yes => true,
@@ -73,17 +69,48 @@ fn is_given(exchange: &Exchange, key: &str) -> bool {
     path.split('.').try_fold(exchange.arguments(), |at, step| at.map(|at| at.get(step))).flatten().is_some()
 }
 
-fn by_sql(sql: &SqlArgument, level: RiskLevel, exchange: &Exchange) -> Option<Up> {
-    let (kind, what) = match exchange.argument(&sql.argument).and_then(Value::as_str) {
-        Some(text) => {
-            let kind = kind(text, sql.dialect);
-            (kind, kind.told())
+/// Every argument that is SQL, as the manifest says or as its name does.
+fn read_sql(reader: &dyn SqlReader, tool: &ClassifiedTool, exchange: &Exchange) -> Vec<SqlSeen> {
+    let usual = Writes::of(tool.manifest.risk_level);
+    match &tool.handling.sql {
+        SqlHandling::Off => Vec::new(),
+        // Who says that a tool writes has said what its SQL may do; who says that it reads is held to it.
+        SqlHandling::Unsaid if usual == Writes::Classify => Vec::new(),
+        SqlHandling::Argument(sql) => {
+            let ask = SqlAsk {
+                dialect: Some(sql.dialect),
+                tables: sql.allowed_tables.as_deref(),
+                functions: &sql.functions,
+                several: sql.several,
+            };
+            let read = match exchange.argument(&sql.argument).and_then(Value::as_str) {
+                Some(text) => reader.read(text, &ask),
+                None => SqlRead::invalid("argument", "there is no SQL where it should be"),
+            };
+            vec![SqlSeen { argument: sql.argument.clone(), writes: sql.writes.unwrap_or(usual), read }]
         }
-        None => (SqlKind::Unknown, "there is no SQL where it should be"),
-    };
+        SqlHandling::Unsaid => {
+            let given = exchange.arguments().and_then(Value::as_object).into_iter().flatten();
+            let found = given.filter_map(|(name, value)| {
+                let text = value.as_str()?;
+                let known = SQL_NAMES.iter().position(|known| name.eq_ignore_ascii_case(known))?;
+                let is_sql = known == 0 || reader.looks_like_sql(text);
+                is_sql.then(|| (name, reader.read(text, &SqlAsk::default())))
+            });
+            found.map(|(name, read)| SqlSeen { argument: name.clone(), writes: usual, read }).collect()
+        }
+    }
+}
+
+fn by_sql(seen: &SqlSeen, tool: &ClassifiedTool) -> Option<Up> {
+    let kind = seen.read.kind;
     let to = kind.risk_level();
-    (to > level).then(|| {
-        let message = format!("`{}`: {what}", sql.argument);
+    (to > tool.manifest.risk_level).then(|| {
+        let what = match (kind, &seen.read.refused) {
+            (SqlKind::Unknown, Some(refusal)) if refusal.rule == "argument" => refusal.reason.as_str(),
+            _ => kind.told(),
+        };
+        let message = format!("`{}`: {what}", seen.argument);
         Up { to, classification: None, why: Raised { rule: "sql".into(), to, message } }
     })
 }
@@ -105,6 +132,30 @@ mod tests {
     use crate::names::TraceId;
     use crate::policies::{Dialect, Handling, Raise};
     use crate::rules::Condition;
+    use crate::sql::{SqlArgument, SqlClass};
+
+    /// Knows three words.
+    struct Words;
+
+    impl SqlReader for Words {
+        fn read(&self, text: &str, _: &SqlAsk<'_>) -> SqlRead {
+            let read = |class, kind| SqlRead { class, kind, refused: None, beyond_writing: None, tables: Vec::new() };
+            match text.split(' ').next() {
+                Some("select") => read(SqlClass::Read, SqlKind::Reads),
+                Some("update") => read(SqlClass::Write, SqlKind::Writes),
+                Some("delete") => read(SqlClass::Write, SqlKind::Destroys),
+                _ => SqlRead::invalid("syntax", "no"),
+            }
+        }
+
+        fn looks_like_sql(&self, text: &str) -> bool {
+            text.ends_with(';')
+        }
+
+        fn digest(&self) -> &str {
+            "words"
+        }
+    }
 
     fn counted(handling: Handling, arguments: Value, declared: Option<Classification>) -> (RiskLevel, String, usize) {
         let manifest = ToolManifest {
@@ -122,14 +173,14 @@ mod tests {
         let mut exchange =
             Exchange::new(TraceId::from_stored("trc_1"), principal, Route::All, ask, Subject::Tool(tool));
         exchange.declared = declared;
-        raise(&Policies::new([], Matrix::standard()), &mut exchange);
+        raise(&Policies::new([], Matrix::standard()).with_sql(Arc::new(Words)), &mut exchange);
         let effective = &exchange.tool().unwrap().effective;
         (effective.risk_level, effective.classification.code(), effective.why.len())
     }
 
     #[test]
     fn sql_counts_as_what_it_does() {
-        let sql = SqlArgument { argument: "query".into(), dialect: Dialect::Postgres, allowed_tables: None };
+        let sql = SqlArgument::new("query", Dialect::Postgres);
         for (arguments, level, code) in [
             (json!({"query": "select 1"}), RiskLevel::ReadOnly, "D1-R1-total"),
             (json!({"query": "update t set a = 1"}), RiskLevel::LowWrite, "D2-R2-partial"),
@@ -137,9 +188,29 @@ mod tests {
             (json!({"query": 7}), RiskLevel::HighWrite, "D3-R3-irreversible"),
             (json!({}), RiskLevel::HighWrite, "D3-R3-irreversible"),
         ] {
-            let handling = Handling { sql: Some(sql.clone()), ..Handling::default() };
+            let handling = Handling { sql: SqlHandling::Argument(sql.clone()), ..Handling::default() };
             let (found, class, _) = counted(handling, arguments.clone(), None);
             assert_eq!((found, class.as_str()), (level, code), "{arguments}");
+        }
+    }
+
+    #[test]
+    fn where_nothing_is_said_sql_is_found_by_name_and_look() {
+        let (read, low, high) = (RiskLevel::ReadOnly, RiskLevel::LowWrite, RiskLevel::HighWrite);
+        for (arguments, level) in [
+            (json!({"sql": "update t"}), low),
+            (json!({"SQL": "no statement"}), high),
+            (json!({"query": "update on the project"}), read),
+            (json!({"query": "update t;"}), low),
+            (json!({"Statement": "delete t;", "query": "update t;"}), high),
+            (json!({"text": "update t;"}), read),
+            (json!({"sql": 7}), read),
+            (json!({"filter": {"sql": "update t;"}}), read),
+            (json!({}), read),
+        ] {
+            assert_eq!(counted(Handling::default(), arguments.clone(), None).0, level, "{arguments}");
+            let off = Handling { sql: SqlHandling::Off, ..Handling::default() };
+            assert_eq!(counted(off, arguments, None).0, read);
         }
     }
 

@@ -9,6 +9,7 @@ pub mod canonical;
 pub mod chain;
 pub mod classification;
 pub mod classify;
+pub mod content;
 pub mod definitions;
 pub mod desk;
 pub mod digest;
@@ -34,6 +35,7 @@ pub mod resume;
 pub mod rules;
 pub mod scopes;
 pub mod session;
+pub mod sql;
 #[cfg(test)]
 mod testing;
 pub mod trace;

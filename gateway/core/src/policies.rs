@@ -14,6 +14,9 @@ use crate::manifest::{AgentMode, RiskLevel, ToolManifest};
 use crate::matrix::Matrix;
 use crate::names::ToolName;
 use crate::rules::{Condition, RuleSet};
+use crate::sql::{NoSql, SqlHandling, SqlReader};
+
+pub use crate::sql::SqlArgument;
 
 /// Asked for every call; who needs an order makes one.
 pub type ToolMap = HashMap<ToolName, Arc<ClassifiedTool>>;
@@ -48,7 +51,7 @@ pub struct Handling {
     pub action_type: Option<String>,
     /// Raises the call where the condition holds; empty for most.
     pub raises: Vec<Raise>,
-    pub sql: Option<SqlArgument>,
+    pub sql: SqlHandling,
     /// Context key to argument path.
     pub context: BTreeMap<String, String>,
     pub self_modifying: bool,
@@ -59,17 +62,6 @@ pub struct Raise {
     pub when: Condition,
     pub to: RiskLevel,
     pub classification: Option<Classification>,
-}
-
-/// Which argument is SQL, and whose.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SqlArgument {
-    pub argument: String,
-    pub dialect: Dialect,
-    /// Absent: any table.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub allowed_tables: Option<Vec<String>>,
 }
 
 scale!(
@@ -144,6 +136,7 @@ pub struct Policies {
     pub access: Arc<dyn AccessRules>,
     pub scan: ScanRules,
     pub promotion: PromotionRules,
+    pub sql: Arc<dyn SqlReader>,
     /// SHA-256 of everything above: names the rules that a trace was decided under.
     pub digest: String,
 }
@@ -153,7 +146,8 @@ impl Policies {
         let (rules, access) = (RuleSet::default(), Arc::new(NoAccessRules));
         let (scan, promotion) = (ScanRules::default(), PromotionRules::default());
         let tools = tools.into_iter().collect();
-        Self { tools, matrix, rules, access, scan, promotion, digest: String::new() }.named()
+        let sql = Arc::new(NoSql);
+        Self { tools, matrix, rules, access, scan, promotion, sql, digest: String::new() }.named()
     }
 
     #[must_use]
@@ -175,10 +169,16 @@ impl Policies {
         self.named()
     }
 
+    #[must_use]
+    pub fn with_sql(mut self, sql: Arc<dyn SqlReader>) -> Self {
+        self.sql = sql;
+        self.named()
+    }
+
     fn named(mut self) -> Self {
         // Ordered here and nowhere else: the digest may not depend on how a map happens to lie.
         let tools: BTreeMap<_, _> = self.tools.iter().map(|(name, tool)| (name, &tool.digest)).collect();
-        let rest = (self.rules.digest(), self.access.digest(), &self.scan, &self.promotion);
+        let rest = (self.rules.digest(), self.access.digest(), &self.scan, &self.promotion, self.sql.digest());
         let canonical = serde_json_canonicalizer::to_vec(&(tools, &self.matrix, rest)).unwrap_or_default();
         self.digest = digest::named(&canonical);
         self

@@ -1,7 +1,7 @@
 //! Showing that the rules in force keep their promises: every kind of agent, every known tool, every decision type and risk.
 //!
 //! The chain that is asked is the one that decides, with the judges silent that can only tighten (tenants' and files' rules,
-//! access, tokens' scopes): what holds without their help holds whatever rows say. Agents and tools that cannot be told
+//! access, tokens' scopes, SQL): what holds without their help holds whatever rows say. Agents and tools that cannot be told
 //! apart by the judges are asked about once.
 
 mod cells;
@@ -27,7 +27,7 @@ use crate::verdict::Decision;
 use cells::{Bench, Broken, Kind, Shape};
 
 /// The judges that can only say no to what others allow.
-const SILENT: [&str; 3] = ["scopes", "access", "rules"];
+const SILENT: [&str; 4] = ["scopes", "access", "rules", "sql_guard"];
 
 scale!(
     /// What is promised.

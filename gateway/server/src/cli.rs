@@ -275,6 +275,7 @@ mod tests {
             "manifest list --tenant t --json",
             "manifest suggest notes --config f",
             "guard tools",
+            "guard sql --dialect sqlite --allow-tables a,b --config f",
             "manifest diff notes/search --json",
             "manifest accept notes/search --also --hash sha256:1 --yes",
             "policy list --tenant t --json",

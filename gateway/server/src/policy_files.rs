@@ -11,6 +11,7 @@ mod matrix;
 mod promotion;
 mod rules;
 mod scan;
+mod sql;
 #[cfg(test)]
 mod tests;
 
@@ -31,14 +32,19 @@ use access::AccessFiles;
 use manifests::Manifests;
 use rules::RuleFiles;
 use scan::Scanning;
+use sql::SqlFiles;
 
 /// Large enough for thousands of tools; a larger file was put there by mistake.
 const LARGEST_FILE: u64 = 4 << 20;
 const TOP_LEVEL: [&str; 4] = ["matrix.yaml", "chain.yaml", "scan.yaml", "promotion.yaml"];
 
 /// What is read in each folder, by how its name ends.
-const FOLDERS: [(&str, &[&str]); 3] =
-    [("access", &[".rego", "data.json"]), ("manifests", &[".yaml"]), ("rules", &[".yaml"])];
+const FOLDERS: [(&str, &[&str]); 4] = [
+    ("access", &[".rego", "data.json"]),
+    ("manifests", &[".yaml"]),
+    ("rules", &[".yaml"]),
+    ("sql", &[".yaml"]),
+];
 
 /// Everything the directory says.
 #[derive(Debug, Clone)]
@@ -114,7 +120,7 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
     let mut modes = BTreeMap::new();
     let mut scanning = Scanning::default();
     let mut promotion = PromotionRules::default();
-    let (mut rules, mut access) = (RuleFiles::default(), AccessFiles::default());
+    let (mut rules, mut access, mut sql) = (RuleFiles::default(), AccessFiles::default(), SqlFiles::default());
     for file in files {
         let mut told = Problems::of(file.shown.as_str());
         match file.inside.as_str() {
@@ -128,6 +134,8 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
                     manifests.read_file(namespace, &file.text, &mut told);
                 } else if file.within("rules", ".yaml").is_some() {
                     rules.read_file(inside, &file.text, &mut told);
+                } else if let Some(dialect) = file.within("sql", ".yaml") {
+                    sql.read_file(dialect, &file.text, &mut told);
                 } else if let Some(name) = file.within("access", ".rego") {
                     access.add_module(name, &file.text, &file.shown);
                 }
@@ -138,7 +146,7 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
     let access = access.compile(problems);
     let tools = manifests.tools.into_iter().map(|(name, tool)| (name, Arc::new(tool)));
     let policies = Policies::new(tools, matrix).with_rules(RuleSet::compile(rules.policies), access);
-    let policies = policies.with_scan(scanning.rules()).with_promotion(promotion);
+    let policies = policies.with_scan(scanning.rules()).with_promotion(promotion).with_sql(sql.reader());
     LoadedPolicies { policies, modes, scanning }
 }
 

@@ -55,7 +55,7 @@ pub fn tool(row: &ManifestRow, file: Option<&Arc<ClassifiedTool>>) -> Result<Cla
     let handling = Handling {
         action_type: theirs.action_type.clone().or_else(|| mine.action_type.clone()),
         raises: theirs.raises.iter().chain(&mine.raises).cloned().collect(),
-        sql: theirs.sql.clone().or_else(|| mine.sql.clone()),
+        sql: theirs.sql.tightened(&mine.sql),
         context,
         self_modifying: theirs.self_modifying || mine.self_modifying,
     };

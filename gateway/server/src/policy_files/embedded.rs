@@ -11,6 +11,12 @@ macro_rules! shipped {
 /// What is looked for in definitions; an operator's file adds to it.
 pub const SCAN: &str = include_str!("../../../../policies/scan.yaml");
 
+/// What statements may call, by dialect; an operator's file takes the place of the shipped one.
+pub const SQL_POSTGRES: &str = include_str!("../../../../policies/sql/postgres.yaml");
+pub const SQL_SQLITE: &str = include_str!("../../../../policies/sql/sqlite.yaml");
+pub const SQL_MYSQL: &str = include_str!("../../../../policies/sql/mysql.yaml");
+pub const SQL_GENERIC: &str = include_str!("../../../../policies/sql/generic.yaml");
+
 /// Tools of the gateway itself. They are there in every gateway, so their manifests are too.
 const BUILT_IN_TOOLS: [(&str, &str); 1] = [shipped!("manifests/adp.yaml")];
 

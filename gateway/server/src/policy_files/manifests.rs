@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use gateway_core::manifest::GOVERNANCE;
 use gateway_core::policies::{ClassifiedTool, Handling, Raise, SqlArgument, ToolMetadata};
 use gateway_core::rules::Condition;
+use gateway_core::sql::SqlHandling;
 use gateway_core::{Classification, DecisionType, Namespace, Reversibility, Risk, RiskLevel, ToolManifest, ToolName};
 use serde::Deserialize;
 use serde_json::Value;
@@ -32,8 +33,8 @@ struct WrittenHandling {
     action_type: Option<String>,
     /// It changes what agents may do: D4, whatever its level.
     self_modifying: bool,
-    /// Which argument is SQL; a call counts as what its statements do.
-    sql: Option<SqlArgument>,
+    /// Which argument is SQL, or `off`; a call counts as what its statements do.
+    sql: Option<Value>,
     /// Read one by one, like manifests.
     raise: Vec<Value>,
     /// What policies know an argument by, and where it is.
@@ -76,7 +77,6 @@ impl Manifests {
             let path = format!("handling.{id}");
             let manifest = manifest_of(&id, &here, unread, &path, problems);
             if let Some(handling) = read::<WrittenHandling>(tree, &path, problems) {
-                check_sql(handling.sql.as_ref(), &path, problems);
                 let mut wanted = handling.classification;
                 if let (Some(manifest), Some(wanted)) = (manifest, wanted) {
                     check_raises(manifest, wanted, &path, problems);
@@ -200,18 +200,24 @@ fn soundly(written: WrittenHandling, manifest: Option<&ToolManifest>, path: &str
             problems.say(format!("{path}.context.{key}"), "must name an argument, as `total` or `total.value`");
         }
     }
-    let WrittenHandling { action_type, self_modifying, sql, context, .. } = written;
+    let sql = written.sql.map_or(SqlHandling::Unsaid, |sql| read_sql(sql, &format!("{path}.sql"), problems));
+    let WrittenHandling { action_type, self_modifying, context, .. } = written;
     Handling { action_type, raises, sql, context, self_modifying }
 }
 
-fn check_sql(sql: Option<&SqlArgument>, path: &str, problems: &mut Problems) {
-    let Some(sql) = sql else { return };
-    if sql.argument.trim().is_empty() {
-        problems.say(format!("{path}.sql.argument"), "must name the argument that holds the SQL");
+/// `off` (which YAML may read as false), or which argument it is. What cannot be read stays what is found by name.
+fn read_sql(written: Value, path: &str, problems: &mut Problems) -> SqlHandling {
+    if written == Value::from("off") || written == Value::from(false) {
+        return SqlHandling::Off;
     }
-    for (place, table) in sql.allowed_tables.iter().flatten().enumerate() {
-        if table.trim().is_empty() {
-            problems.say(format!("{path}.sql.allowed_tables[{place}]"), "must not be empty");
+    let Some(sql) = read::<SqlArgument>(written, path, problems) else { return SqlHandling::Unsaid };
+    if sql.argument.trim().is_empty() {
+        problems.say(format!("{path}.argument"), "must name the argument that holds the SQL");
+    }
+    for (field, names) in [("allowed_tables", sql.allowed_tables.as_deref().unwrap_or_default()), ("functions", &sql.functions)] {
+        for (place, _) in names.iter().enumerate().filter(|(_, name)| name.trim().is_empty()) {
+            problems.say(format!("{path}.{field}[{place}]"), "must not be empty");
         }
     }
+    SqlHandling::Argument(sql)
 }

@@ -1,0 +1,238 @@
+//! Whether a text that nobody has declared is SQL or prose, and how it is read when nobody said whose SQL it is.
+
+use crate::{Ask, Class, Dialect, Guard, Read, other};
+
+/// Longer than any prose that anybody would search with: read as SQL where it begins like it.
+const LONGEST_PROSE: usize = 64 * 1024;
+
+/// A word of statements comes first, and either some grammar here understands the whole, or it has a shape that no prose has.
+pub fn looks_like_sql(text: &str) -> bool {
+    let words = words(text);
+    let word = |place: usize| words.get(place).map_or("", |word| word.as_str());
+    let (first, second) = (word(0), word(1));
+    let has = |wanted: &str| words.iter().any(|word| word == wanted);
+    let symbols = |some: &[char]| text.contains(some);
+    let whole = || text.len() > LONGEST_PROSE || other::parses(text);
+    follows(text)
+        || match first {
+            "SELECT" => whole() || second == "INTO" || ((has("FROM") || has("INTO")) && symbols(&['*', '=', ';', '(', '"', '`'])),
+            "WITH" => whole() || (has("AS") && has("SELECT") && symbols(&['('])),
+            "VALUES" => whole() && symbols(&['(']),
+            "TABLE" => words.len() == 2 && symbols(&[';']),
+            "EXPLAIN" | "DESCRIBE" | "DESC" => {
+                let acts = ["SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "MERGE", "REPLACE", "ANALYZE", "ANALYSE", "VERBOSE"];
+                acts.contains(&second) && words.len() > 2
+            }
+            "INSERT" => has("INTO") || (second == "OVERWRITE"),
+            "REPLACE" | "MERGE" | "UPSERT" => second == "INTO",
+            "DELETE" => second == "FROM" || (has("FROM") && whole()),
+            "UPDATE" => has("SET") && symbols(&['=']),
+            "CREATE" | "DROP" | "ALTER" => is_thing(&words),
+            "TRUNCATE" => second == "TABLE" || words.len() == 2,
+            "GRANT" => has("TO") && (has("ON") || words.len() <= 4),
+            "REVOKE" => has("FROM") && (has("ON") || words.len() <= 4),
+            "COPY" => has("FROM") || has("TO"),
+            "LOAD" => second == "DATA" || second == "XML" || second == "EXTENSION",
+            "CALL" | "EXECUTE" | "EXEC" => symbols(&['(']) || second == "IMMEDIATE",
+            "DO" => symbols(&['$', '\'', '(']),
+            "SET" => symbols(&['=']) || second == "ROLE" || ["SESSION", "LOCAL", "GLOBAL"].contains(&second),
+            "RESET" => second == "ALL" || second == "ROLE",
+            "PREPARE" => has("AS") || has("FROM"),
+            "ATTACH" => second == "DATABASE" || (has("AS") && symbols(&['\'', '"'])),
+            "DETACH" => second == "DATABASE" || words.len() == 2,
+            "PRAGMA" => words.len() > 1,
+            "LOCK" | "UNLOCK" => second == "TABLE" || second == "TABLES",
+            "REFRESH" => second == "MATERIALIZED",
+            "REINDEX" | "VACUUM" | "CHECKPOINT" | "ANALYZE" | "CLUSTER" => words.len() <= 2,
+            "HANDLER" => has("OPEN") || has("READ"),
+            "RENAME" => second == "TABLE",
+            _ => false,
+        }
+}
+
+/// Things that are created, dropped and altered, within the words that may stand before them.
+fn is_thing(words: &[String]) -> bool {
+    const THINGS: [&str; 33] = [
+        "TABLE", "VIEW", "INDEX", "DATABASE", "SCHEMA", "SEQUENCE", "FUNCTION", "PROCEDURE", "TRIGGER", "ROLE", "USER",
+        "EXTENSION", "TYPE", "DOMAIN", "POLICY", "RULE", "AGGREGATE", "OPERATOR", "CAST", "COLLATION", "SERVER",
+        "SUBSCRIPTION", "PUBLICATION", "TABLESPACE", "LANGUAGE", "EVENT", "SYSTEM", "TEMPORARY", "TEMP", "UNIQUE",
+        "MATERIALIZED", "VIRTUAL", "OWNED",
+    ];
+    let replaces = words.get(1).is_some_and(|word| word == "OR");
+    let thing = words.get(if replaces { 3 } else { 1 });
+    // "create table of contents" is prose; a name and nothing else, or something in parentheses or after AS, is not.
+    let prose = words.get(2).is_some_and(|word| ["OF", "FOR", "A", "AN", "THE", "WITH", "IN", "FROM"].contains(&word.as_str()));
+    !prose && words.len() > 2 && thing.is_some_and(|thing| THINGS.contains(&thing.as_str()))
+}
+
+/// A second statement after a semicolon, where there is one.
+fn follows(text: &str) -> bool {
+    text.split(';').skip(1).any(|after| {
+        let words = words(after);
+        let first = words.first().map_or("", |word| word.as_str());
+        words.len() > 1
+            && matches!(
+                first,
+                "SELECT" | "INSERT" | "DELETE" | "UPDATE" | "DROP" | "ALTER" | "CREATE" | "TRUNCATE" | "GRANT" | "REVOKE"
+            )
+            && looks_like_sql(after)
+    })
+}
+
+/// The words of a text in capitals, without leading comments and parentheses; enough of them to know.
+fn words(text: &str) -> Vec<String> {
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start_matches(|letter: char| letter.is_whitespace() || matches!(letter, '(' | ';' | '\u{feff}'));
+        if let Some(comment) = rest.strip_prefix("/*") {
+            // What a server may obey is part of the statement.
+            rest = match comment.strip_prefix('!') {
+                Some(obeyed) => obeyed.trim_start_matches(|digit: char| digit.is_ascii_digit()),
+                None => comment.split_once("*/").map_or("", |(_, after)| after),
+            };
+        } else if rest.starts_with("--") || rest.starts_with('#') {
+            rest = rest.split_once('\n').map_or("", |(_, after)| after);
+        } else {
+            break;
+        }
+    }
+    let words = rest.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty());
+    words.take(4096).map(str::to_ascii_uppercase).collect()
+}
+
+impl Guard {
+    /// Reads what nobody said the dialect of: it must be harmless in PostgreSQL's grammar or in the plain one, and where quotes
+    /// and comments end may not depend on who reads it.
+    pub fn read_undeclared(&self, text: &str, ask: &Ask<'_>) -> Read {
+        let as_postgres = self.read(text, &Ask { dialect: Dialect::Postgres, ..*ask });
+        let found = match as_postgres.class {
+            Class::Invalid => self.read(text, &Ask { dialect: Dialect::Generic, ..*ask }),
+            _ => as_postgres,
+        };
+        match other::doubt(text) {
+            Some(doubt) if found.allowed() => doubt,
+            _ => found,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_are_told_from_prose() {
+        for text in [
+            "select 1",
+            "SELECT * FROM users WHERE id = 7",
+            "  (select a from b) union select c from d",
+            "/* hint */ select name from t",
+            "-- first\nselect name from t",
+            "select * into u from t",
+            "with a as (select 1) select * from a",
+            "values (1, 2)",
+            "insert into t values (1)",
+            "INSERT IGNORE INTO t SELECT * FROM u",
+            "replace into t values (1)",
+            "update t set a = 1",
+            "UPDATE public.t AS x SET a=1 WHERE b",
+            "delete from t",
+            "Delete From t Where a = 1",
+            "drop table t",
+            "DROP TABLE IF EXISTS t CASCADE",
+            "drop owned by bob",
+            "alter table t add b int",
+            "create table t (a int)",
+            "CREATE OR REPLACE FUNCTION f() RETURNS int AS 'x' LANGUAGE sql",
+            "create unique index i on t (a)",
+            "truncate t",
+            "TRUNCATE TABLE t",
+            "grant all on t to u",
+            "grant admin to bob",
+            "revoke all on t from u",
+            "copy t from '/etc/passwd'",
+            "call p(1)",
+            "do $$ begin end $$",
+            "set role postgres",
+            "set search_path = evil",
+            "explain analyze delete from t",
+            "pragma writable_schema = 1",
+            "attach database 'x' as y",
+            "vacuum",
+            "lock table t",
+            "prepare p as delete from t",
+            "load data infile 'x' into table t",
+            "refresh materialized view v",
+            "please; drop table t",
+            "/*!50000 drop table t */",
+            "merge into t using u on a = b when matched then delete",
+        ] {
+            assert!(looks_like_sql(text), "{text}");
+        }
+        for text in [
+            "",
+            "hello",
+            "Select the best restaurants in Lyon",
+            "select all photos of cats from last year",
+            "update on the project",
+            "updates about drop shipping",
+            "update me on the status of the migration",
+            "show me notes about drop shipping",
+            "show tables and chairs that are on sale",
+            "drop shipping suppliers",
+            "drop me a line",
+            "drop the ball",
+            "delete my account",
+            "delete old mails please",
+            "insert coin",
+            "create a summary of the report",
+            "create an invoice",
+            "create table of contents",
+            "alter ego",
+            "alteration of clothes",
+            "truncate long lines in vim",
+            "grant proposals for 2026",
+            "grant me access",
+            "revoke certificate",
+            "copy that",
+            "call mom",
+            "call the plumber at noon",
+            "do the laundry",
+            "set the table",
+            "set up a meeting",
+            "explain quantum computing",
+            "explain how to bake bread",
+            "describe the product",
+            "with love from Paris",
+            "with regards to your letter",
+            "values of our company",
+            "table for two",
+            "lock the door",
+            "load balancing",
+            "execute order 66",
+            "prepare dinner",
+            "attach the file",
+            "merge request 17",
+            "replace the battery",
+            "vacuum cleaners without a bag",
+            "analyze the results of the quarter",
+            "cluster analysis of customers",
+            "handler for events",
+            "rename my files",
+            "refresh the page",
+            "begin",
+            "commit message of yesterday",
+            "author:me is:open label:bug",
+            "{ user(id: 7) { name } }",
+            "SELECTED works of Borges",
+            "cats; dogs; birds",
+            "first do this; then select something nice",
+            "error: column updated_at does not exist",
+            "how do I delete rows?",
+            "what is an insert statement",
+            "pragma",
+        ] {
+            assert!(!looks_like_sql(text), "{text}");
+        }
+    }
+}

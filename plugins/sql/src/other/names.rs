@@ -1,0 +1,121 @@
+//! Names: which table is meant, whether it may be read, and which functions may be called.
+
+use sqlparser::ast::{Ident, ObjectName, ObjectNamePart, Query};
+
+use super::walk::Walk;
+use crate::{Class, Dialect, Rule};
+
+/// The parts of a name, none of which is computed.
+pub fn parts(name: &ObjectName) -> Option<Vec<&Ident>> {
+    let part = |part| match part {
+        &ObjectNamePart::Identifier(ref ident) => Some(ident),
+        &ObjectNamePart::Function(_) => None,
+    };
+    name.0.iter().map(part).collect()
+}
+
+impl Walk<'_> {
+    /// Whether two names are one. SQLite knows no case, the others may: there only the same letters are surely the same.
+    fn same(&self, first: &str, second: &str) -> bool {
+        match self.ask.dialect {
+            Dialect::Sqlite => first.eq_ignore_ascii_case(second),
+            _ => first == second,
+        }
+    }
+
+    /// What a `WITH` defines is visible to what follows it, and to itself where it may recur. Where a database lets more be
+    /// seen, a table must be listed that is none: never the other way round.
+    pub fn with(&mut self, query: &Query, inner: impl FnOnce(&mut Self)) {
+        let Some(with) = &query.with else { return inner(self) };
+        self.scopes.push(Vec::new());
+        for cte in &with.cte_tables {
+            let name = cte.alias.name.value.clone();
+            if cte.from.is_some() || cte.alias.at.is_some() {
+                self.unknown("this form of WITH");
+            }
+            if with.recursive {
+                self.define(name.clone());
+                self.query(&cte.query);
+            } else {
+                self.query(&cte.query);
+                self.define(name);
+            }
+        }
+        inner(self);
+        self.scopes.pop();
+    }
+
+    fn define(&mut self, name: String) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.push(name);
+        }
+    }
+
+    fn is_defined(&self, name: &str) -> bool {
+        self.scopes.iter().flatten().any(|defined| self.same(defined, name))
+    }
+
+    /// A table is named where tables stand.
+    pub fn table(&mut self, name: &ObjectName) {
+        let Some(parts) = parts(name) else { return self.unknown("a computed name") };
+        let values: Vec<_> = parts.iter().map(|part| part.value.as_str()).collect();
+        match values.as_slice() {
+            [table] if self.is_defined(table) => {}
+            [table] => self.named(None, table),
+            [schema, table] => self.named(Some(schema), table),
+            _ => {
+                self.tables.insert(values.join("."));
+                if self.ask.tables.is_some() {
+                    self.refuse(Class::Read, Rule::Table, "a table of another catalogue is not one of the listed");
+                }
+            }
+        }
+    }
+
+    fn named(&mut self, schema: Option<&str>, table: &str) {
+        let whole = schema.map_or_else(|| table.to_owned(), |schema| format!("{schema}.{table}"));
+        if let Some(listed) = self.ask.tables {
+            // The first of SQLite's databases is where a table is looked for that has no schema.
+            let is_main = self.ask.dialect == Dialect::Sqlite && schema.is_some_and(|schema| self.same(schema, "main"));
+            let near = if is_main { None } else { schema };
+            let dummy = self.ask.dialect == Dialect::Mysql && schema.is_none() && table.eq_ignore_ascii_case("dual");
+            let is_listed = |entry: &String| {
+                self.same(entry, &whole) || (near.is_none() && !entry.contains('.') && self.same(entry, table))
+            };
+            if !dummy && !listed.iter().any(is_listed) {
+                let inner = near.filter(|schema| !self.same(schema, "temp") || self.ask.dialect != Dialect::Sqlite);
+                let (rule, what) = match self.list.is_catalogue(inner, table) {
+                    true => (Rule::Catalogue, "belongs to the database itself and is not listed"),
+                    false => (Rule::Table, "is not one of the listed tables"),
+                };
+                self.refuse(Class::Read, rule, format!("`{whole}` {what}"));
+            }
+        }
+        self.tables.insert(whole);
+    }
+
+    /// A function is called where values stand.
+    pub fn function(&mut self, name: &ObjectName, arguments: usize) {
+        let Some(parts) = parts(name) else { return self.unknown("a computed name") };
+        let whole = parts.iter().map(|part| part.value.to_ascii_lowercase()).collect::<Vec<_>>().join(".");
+        let shipped = parts.len() == 1 && self.list.has_function(&whole, arguments);
+        let own = || self.ask.functions.iter().any(|own| own.eq_ignore_ascii_case(&whole));
+        if !shipped && !own() {
+            let what = format!("function `{whole}` is not one of those known to do nothing but compute");
+            self.refuse(Class::SideEffect, Rule::Function, what);
+        }
+    }
+
+    /// A function stands where tables stand.
+    pub fn table_function(&mut self, name: &ObjectName) {
+        let Some(parts) = parts(name) else { return self.unknown("a computed name") };
+        let whole = parts.iter().map(|part| part.value.to_ascii_lowercase()).collect::<Vec<_>>().join(".");
+        if parts.len() != 1 || !self.list.has_table_function(&whole) {
+            let what = format!("function `{whole}` is not one of those known to do nothing but compute");
+            return self.refuse(Class::SideEffect, Rule::Function, what);
+        }
+        if self.ask.tables.is_some() && self.list.is_catalogue(None, &whole) {
+            self.refuse(Class::Read, Rule::Catalogue, format!("`{whole}` tells of the database itself and is not listed"));
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! PostgreSQL, read with its own grammar.
+//!
+//! `pg_query` parses; whatever it offers beyond the tree is not used, because its walks skip kinds of nodes. Ours (`walk`)
+//! lists every kind it understands and refuses the rest, so that a grammar that grows is a refusal and not a hole.
+
+mod documents;
+mod found;
+mod functions;
+mod names;
+mod statement;
+mod tables;
+mod walk;
+
+use std::panic;
+
+use pg_query::ParserOptions;
+use pg_query::protobuf::RawStmt;
+
+use crate::{Ask, Class, DialectList, Kind, Read, Refusal, Rule};
+use walk::Walk;
+
+/// Parentheses and brackets that may be open at once. What the tree may hold is far less; this spares the parser.
+const OPEN: usize = 1_000;
+
+pub fn read(text: &str, ask: &Ask<'_>, list: &DialectList) -> Read {
+    if opens(text) > OPEN {
+        return too_deep();
+    }
+    let read = read_as(text, ask, list, ParserOptions::DEFAULT);
+    if !read.allowed() || !text.contains('\\') {
+        return read;
+    }
+    // A server with `standard_conforming_strings = off` takes a backslash for an escape, and may see other strings end.
+    let escaped = read_as(text, ask, list, ParserOptions::DISABLE_STANDARD_CONFORMING_STRINGS);
+    match &escaped.refused {
+        None => read,
+        // It would not see a statement at all.
+        Some(refusal) if refusal.reason.contains(UNTERMINATED) => read,
+        Some(_) => Read::refused(
+            Class::SideEffect,
+            Kind::Unknown,
+            Rule::Ambiguous,
+            "a backslash in a string makes this another statement for a server with `standard_conforming_strings = off`: \
+             write it as an escape string, E'..', with the backslash doubled",
+        ),
+    }
+}
+
+const UNTERMINATED: &str = "unterminated quoted";
+
+fn read_as(text: &str, ask: &Ask<'_>, list: &DialectList, options: ParserOptions) -> Read {
+    // The crate gathers sets that are not used here, with code that may panic.
+    let parsed = panic::catch_unwind(|| pg_query::parse(text, options));
+    let tree = match parsed {
+        Ok(Ok(result)) => result.protobuf,
+        Ok(Err(error)) => return not_parsed(&error),
+        Err(_) => return Read::invalid(Rule::Syntax, "the statement could not be read"),
+    };
+    let mut walk = Walk::new(ask, list);
+    for statement in &tree.stmts {
+        walk.statement(statement);
+    }
+    let several = match tree.stmts.as_slice() {
+        [] => return Read::invalid(Rule::Syntax, "there is no statement in the text"),
+        [RawStmt { .. }] => None,
+        _ if ask.several => None,
+        _ => Some(Refusal {
+            rule: Rule::Several,
+            reason: "the text holds several statements: send one at a time".to_owned(),
+        }),
+    };
+    walk.verdict(several)
+}
+
+fn not_parsed(error: &pg_query::Error) -> Read {
+    let told = error.to_string();
+    // The limits of the parser, of what it writes its tree with, and of what reads it.
+    if ["stack depth", "memory exhausted", "recursion limit", "nested too deeply"].iter().any(|limit| told.contains(limit)) {
+        return too_deep();
+    }
+    // What follows may be a piece of somebody's data.
+    let told = told.trim_start_matches("Invalid statement: ");
+    let short = told.find(" at or near ").or_else(|| told.find('"')).and_then(|end| told.get(..end)).unwrap_or(told);
+    Read::invalid(Rule::Syntax, format!("PostgreSQL's grammar does not read it: {short}"))
+}
+
+fn too_deep() -> Read {
+    Read::invalid(Rule::TooDeep, "the statement is nested too deeply: break it into smaller ones")
+}
+
+/// How many parentheses and brackets are open at the deepest place; those in strings count as well, which only refuses more.
+fn opens(text: &str) -> usize {
+    let mut open = 0_usize;
+    let mut deepest = 0;
+    for byte in text.bytes() {
+        match byte {
+            b'(' | b'[' => {
+                open += 1;
+                deepest = deepest.max(open);
+            }
+            b')' | b']' => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}

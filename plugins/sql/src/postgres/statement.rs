@@ -1,0 +1,331 @@
+//! Statements, not expressions: which of them read, and what the others are called when they are refused.
+
+use pg_query::NodeEnum;
+use pg_query::protobuf::{
+    CopyStmt, DeleteStmt, ExplainStmt, InsertStmt, MergeStmt, Node, OnConflictClause, RangeVar, RawStmt,
+    ReturningClause, UpdateStmt, a_const,
+};
+
+use crate::{Explain, Kind, Rule, Show};
+
+use super::walk::Walk;
+
+/// What EXPLAIN may be told besides ANALYZE.
+const EXPLAIN_OPTIONS: [&str; 11] = [
+    "verbose",
+    "costs",
+    "settings",
+    "generic_plan",
+    "buffers",
+    "serialize",
+    "wal",
+    "timing",
+    "summary",
+    "memory",
+    "format",
+];
+
+impl<'a> Walk<'a> {
+    pub(super) fn statement(&mut self, statement: &'a RawStmt) {
+        let Some(node) = statement.stmt.as_ref().and_then(|node| node.node.as_ref()) else {
+            return self.unknown("an empty statement");
+        };
+        match node {
+            NodeEnum::SelectStmt(select) => self.select(select),
+            NodeEnum::ExplainStmt(explain) => self.explain(explain),
+            NodeEnum::VariableShowStmt(_) => self.show(),
+            other => self.writes(other),
+        }
+    }
+
+    fn show(&mut self) {
+        if self.list.show == Show::Deny {
+            self.side_effect(Kind::Unknown, "SHOW");
+        } else if self.ask.tables.is_some() {
+            self.refuse(Rule::Catalogue, "`SHOW` tells of the database itself, and only listed tables may be read");
+        }
+    }
+
+    fn explain(&mut self, explain: &'a ExplainStmt) {
+        let mut analyze = false;
+        for option in &explain.options {
+            let Some(NodeEnum::DefElem(option)) = &option.node else {
+                return self.unknown("an option of EXPLAIN");
+            };
+            let name = option.defname.to_ascii_lowercase();
+            if name == "analyze" || name == "analyse" {
+                // Of several the server takes the last; any that is on is taken here.
+                analyze |= option.arg.as_deref().is_none_or(|value| !is_off(value));
+            } else if !EXPLAIN_OPTIONS.contains(&name.as_str()) {
+                return self.unknown("an option of EXPLAIN");
+            }
+        }
+        let Some(query) = explain.query.as_ref().and_then(|query| query.node.as_ref()) else {
+            return self.unknown("EXPLAIN of nothing");
+        };
+        match (self.list.explain, analyze) {
+            (Explain::Deny, _) => return self.side_effect(Kind::Unknown, "EXPLAIN"),
+            (Explain::Plan, true) => return self.side_effect(Kind::Unknown, "EXPLAIN ANALYZE"),
+            _ => {}
+        }
+        self.planned = !analyze;
+        match query {
+            NodeEnum::SelectStmt(select) => self.select(select),
+            NodeEnum::InsertStmt(_) | NodeEnum::UpdateStmt(_) | NodeEnum::DeleteStmt(_) | NodeEnum::MergeStmt(_) => {
+                self.writes(query);
+            }
+            // EXECUTE, DECLARE, CREATE TABLE AS, REFRESH: what would be planned is elsewhere, or is made.
+            _ => self.side_effect(Kind::Unknown, "EXPLAIN of anything but a query"),
+        }
+        self.planned = false;
+    }
+
+    /// A statement that is no query, at the top or inside WITH.
+    pub(super) fn writes(&mut self, node: &'a NodeEnum) {
+        match node {
+            NodeEnum::InsertStmt(insert) => self.insert(insert),
+            NodeEnum::UpdateStmt(update) => self.update(update),
+            NodeEnum::DeleteStmt(delete) => self.delete(delete),
+            NodeEnum::MergeStmt(merge) => self.merge(merge),
+            NodeEnum::CreateTableAsStmt(create) => {
+                self.write(Kind::Writes, "CREATE");
+                self.made(create.into.as_ref().and_then(|into| into.rel.as_ref()));
+                self.maybe(create.query.as_deref());
+            }
+            NodeEnum::ViewStmt(view) => {
+                self.write(Kind::Writes, "CREATE");
+                self.made(view.view.as_ref());
+                self.maybe(view.query.as_deref());
+            }
+            NodeEnum::CopyStmt(copy) => self.copy(copy),
+            other => {
+                let (word, kind) = word(other);
+                match kind {
+                    Kind::Unknown | Kind::Reads => self.side_effect(Kind::Unknown, word),
+                    Kind::Writes | Kind::Destroys => {
+                        self.write(kind, word);
+                        self.unlistable(word);
+                    }
+                }
+            }
+        }
+    }
+
+    fn copy(&mut self, copy: &'a CopyStmt) {
+        if copy.is_from && !copy.is_program && copy.filename.is_empty() {
+            self.write(Kind::Writes, "COPY");
+            self.made(copy.relation.as_ref());
+            self.maybe(copy.where_clause.as_deref());
+        } else {
+            self.side_effect(Kind::Unknown, "COPY");
+        }
+    }
+
+    fn insert(&mut self, insert: &'a InsertStmt) {
+        self.write(Kind::Writes, "INSERT");
+        self.with(insert.with_clause.as_ref(), |walk| {
+            walk.made(insert.relation.as_ref());
+            walk.all(&insert.cols);
+            walk.maybe(insert.select_stmt.as_deref());
+            walk.on_conflict(insert.on_conflict_clause.as_deref());
+            walk.returning(insert.returning_clause.as_ref());
+        });
+    }
+
+    fn on_conflict(&mut self, clause: Option<&'a OnConflictClause>) {
+        let Some(clause) = clause else { return };
+        if let Some(infer) = &clause.infer {
+            for element in &infer.index_elems {
+                match &element.node {
+                    Some(NodeEnum::IndexElem(element)) => self.maybe(element.expr.as_deref()),
+                    _ => self.unknown("a conflict target"),
+                }
+            }
+            self.maybe(infer.where_clause.as_deref());
+        }
+        self.all(&clause.target_list);
+        self.maybe(clause.where_clause.as_deref());
+    }
+
+    fn update(&mut self, update: &'a UpdateStmt) {
+        self.write(Kind::Writes, "UPDATE");
+        self.with(update.with_clause.as_ref(), |walk| {
+            walk.made(update.relation.as_ref());
+            walk.all(&update.target_list);
+            walk.all(&update.from_clause);
+            walk.maybe(update.where_clause.as_deref());
+            walk.returning(update.returning_clause.as_ref());
+        });
+    }
+
+    fn delete(&mut self, delete: &'a DeleteStmt) {
+        self.write(Kind::Destroys, "DELETE");
+        self.with(delete.with_clause.as_ref(), |walk| {
+            walk.made(delete.relation.as_ref());
+            walk.all(&delete.using_clause);
+            walk.maybe(delete.where_clause.as_deref());
+            walk.returning(delete.returning_clause.as_ref());
+        });
+    }
+
+    fn merge(&mut self, merge: &'a MergeStmt) {
+        self.write(Kind::Destroys, "MERGE");
+        self.with(merge.with_clause.as_ref(), |walk| {
+            walk.made(merge.relation.as_ref());
+            walk.maybe(merge.source_relation.as_deref());
+            walk.maybe(merge.join_condition.as_deref());
+            for clause in &merge.merge_when_clauses {
+                let Some(NodeEnum::MergeWhenClause(clause)) = &clause.node else {
+                    walk.unknown("a clause of MERGE");
+                    continue;
+                };
+                walk.maybe(clause.condition.as_deref());
+                walk.all(&clause.target_list);
+                walk.all(&clause.values);
+            }
+            walk.returning(merge.returning_clause.as_ref());
+        });
+    }
+
+    fn returning(&mut self, clause: Option<&'a ReturningClause>) {
+        if let Some(clause) = clause {
+            self.all(&clause.exprs);
+        }
+    }
+
+    /// The table that a statement changes is never a common table expression, whatever it is called.
+    fn made(&mut self, relation: Option<&'a RangeVar>) {
+        if let Some(relation) = relation {
+            self.relation(relation, false);
+        }
+    }
+}
+
+fn is_off(value: &Node) -> bool {
+    let text = match value.node.as_ref() {
+        Some(NodeEnum::String(string)) => string.sval.as_str(),
+        Some(NodeEnum::Integer(number)) => return number.ival == 0,
+        Some(NodeEnum::Boolean(value)) => return !value.boolval,
+        Some(NodeEnum::AConst(constant)) => match constant.val.as_ref() {
+            Some(a_const::Val::Ival(number)) => return number.ival == 0,
+            Some(a_const::Val::Boolval(value)) => return !value.boolval,
+            Some(a_const::Val::Sval(string)) => string.sval.as_str(),
+            _ => return false,
+        },
+        _ => return false,
+    };
+    ["off", "false"].iter().any(|off| text.eq_ignore_ascii_case(off))
+}
+
+/// What a statement is called, and how much it changes. Whatever is not in the table is not known to be harmless.
+#[expect(clippy::too_many_lines, reason = "a table: one line per family of statements")]
+fn word(node: &NodeEnum) -> (&'static str, Kind) {
+    use NodeEnum as N;
+    match node {
+        N::CreateStmt(_)
+        | N::CreateSchemaStmt(_)
+        | N::CreateSeqStmt(_)
+        | N::CreateEnumStmt(_)
+        | N::CompositeTypeStmt(_)
+        | N::CreateRangeStmt(_)
+        | N::CreateDomainStmt(_)
+        | N::CreateStatsStmt(_) => ("CREATE", Kind::Writes),
+        N::IndexStmt(_) => ("CREATE INDEX", Kind::Writes),
+        N::CommentStmt(_) => ("COMMENT", Kind::Writes),
+        N::RefreshMatViewStmt(_) => ("REFRESH", Kind::Writes),
+        // What is made here acts by itself later, for whoever comes.
+        N::CreateFunctionStmt(_)
+        | N::CreateTrigStmt(_)
+        | N::CreateEventTrigStmt(_)
+        | N::RuleStmt(_)
+        | N::CreatePolicyStmt(_)
+        | N::CreateExtensionStmt(_)
+        | N::CreateRoleStmt(_)
+        | N::CreatedbStmt(_)
+        | N::CreateTableSpaceStmt(_)
+        | N::CreateFdwStmt(_)
+        | N::CreateForeignServerStmt(_)
+        | N::CreateForeignTableStmt(_)
+        | N::CreateUserMappingStmt(_)
+        | N::CreatePublicationStmt(_)
+        | N::CreateSubscriptionStmt(_)
+        | N::CreateAmStmt(_)
+        | N::CreateCastStmt(_)
+        | N::CreateConversionStmt(_)
+        | N::CreateOpClassStmt(_)
+        | N::CreateOpFamilyStmt(_)
+        | N::CreatePlangStmt(_)
+        | N::CreateTransformStmt(_)
+        | N::DefineStmt(_) => ("CREATE", Kind::Destroys),
+        N::DropStmt(_)
+        | N::DropRoleStmt(_)
+        | N::DropdbStmt(_)
+        | N::DropOwnedStmt(_)
+        | N::DropTableSpaceStmt(_)
+        | N::DropUserMappingStmt(_)
+        | N::DropSubscriptionStmt(_) => ("DROP", Kind::Destroys),
+        N::TruncateStmt(_) => ("TRUNCATE", Kind::Destroys),
+        N::AlterTableStmt(_)
+        | N::AlterDomainStmt(_)
+        | N::AlterEnumStmt(_)
+        | N::AlterFunctionStmt(_)
+        | N::AlterRoleStmt(_)
+        | N::AlterRoleSetStmt(_)
+        | N::AlterSeqStmt(_)
+        | N::AlterDatabaseStmt(_)
+        | N::AlterDatabaseSetStmt(_)
+        | N::AlterDatabaseRefreshCollStmt(_)
+        | N::AlterSystemStmt(_)
+        | N::AlterObjectSchemaStmt(_)
+        | N::AlterOwnerStmt(_)
+        | N::AlterOperatorStmt(_)
+        | N::AlterTypeStmt(_)
+        | N::AlterObjectDependsStmt(_)
+        | N::AlterDefaultPrivilegesStmt(_)
+        | N::AlterCollationStmt(_)
+        | N::AlterEventTrigStmt(_)
+        | N::AlterExtensionStmt(_)
+        | N::AlterExtensionContentsStmt(_)
+        | N::AlterFdwStmt(_)
+        | N::AlterForeignServerStmt(_)
+        | N::AlterUserMappingStmt(_)
+        | N::AlterOpFamilyStmt(_)
+        | N::AlterPolicyStmt(_)
+        | N::AlterPublicationStmt(_)
+        | N::AlterSubscriptionStmt(_)
+        | N::AlterStatsStmt(_)
+        | N::AlterTableSpaceOptionsStmt(_)
+        | N::AlterTableMoveAllStmt(_)
+        | N::AlterTsconfigurationStmt(_)
+        | N::AlterTsdictionaryStmt(_)
+        | N::RenameStmt(_)
+        | N::ReplicaIdentityStmt(_) => ("ALTER", Kind::Destroys),
+        N::GrantStmt(grant) => (if grant.is_grant { "GRANT" } else { "REVOKE" }, Kind::Destroys),
+        N::GrantRoleStmt(grant) => (if grant.is_grant { "GRANT" } else { "REVOKE" }, Kind::Destroys),
+        N::SecLabelStmt(_) => ("SECURITY LABEL", Kind::Destroys),
+        N::ImportForeignSchemaStmt(_) => ("IMPORT FOREIGN SCHEMA", Kind::Destroys),
+        N::ReassignOwnedStmt(_) => ("REASSIGN", Kind::Destroys),
+        N::VacuumStmt(vacuum) => (if vacuum.is_vacuumcmd { "VACUUM" } else { "ANALYZE" }, Kind::Destroys),
+        N::ClusterStmt(_) => ("CLUSTER", Kind::Destroys),
+        N::ReindexStmt(_) => ("REINDEX", Kind::Destroys),
+        N::VariableSetStmt(_) => ("SET", Kind::Unknown),
+        N::ConstraintsSetStmt(_) => ("SET CONSTRAINTS", Kind::Unknown),
+        N::TransactionStmt(_) => ("a transaction", Kind::Unknown),
+        N::DoStmt(_) => ("DO", Kind::Unknown),
+        N::CallStmt(_) => ("CALL", Kind::Unknown),
+        N::PrepareStmt(_) => ("PREPARE", Kind::Unknown),
+        N::ExecuteStmt(_) => ("EXECUTE", Kind::Unknown),
+        N::DeallocateStmt(_) => ("DEALLOCATE", Kind::Unknown),
+        N::DeclareCursorStmt(_) => ("DECLARE", Kind::Unknown),
+        N::FetchStmt(_) => ("FETCH", Kind::Unknown),
+        N::ClosePortalStmt(_) => ("CLOSE", Kind::Unknown),
+        N::LockStmt(_) => ("LOCK", Kind::Unknown),
+        N::ListenStmt(_) => ("LISTEN", Kind::Unknown),
+        N::NotifyStmt(_) => ("NOTIFY", Kind::Unknown),
+        N::UnlistenStmt(_) => ("UNLISTEN", Kind::Unknown),
+        N::LoadStmt(_) => ("LOAD", Kind::Unknown),
+        N::CheckPointStmt(_) => ("CHECKPOINT", Kind::Unknown),
+        N::DiscardStmt(_) => ("DISCARD", Kind::Unknown),
+        _ => ("a statement that is not known here", Kind::Unknown),
+    }
+}

@@ -1,0 +1,1 @@
+//! Statements labelled by a real server, if there are any.

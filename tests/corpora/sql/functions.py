@@ -1,0 +1,156 @@
+"""Writes policies/sql/postgres.yaml from the catalogues of a real server: `functions.py postgres://..  > postgres.yaml`.
+
+A function is listed when all of its forms are immutable or stable, and nobody has put it on the lists below; a few volatile
+ones are added by hand. Whoever changes a list runs this again and reads the difference.
+"""
+import subprocess
+import sys
+
+# Stable or immutable by their own word, and still more than a computation.
+REFUSED = """
+current_setting pg_show_all_settings pg_config pg_settings_get_flags
+database_to_xml database_to_xml_and_xmlschema database_to_xmlschema schema_to_xml schema_to_xml_and_xmlschema schema_to_xmlschema
+txid_current pg_current_xact_id pg_tablespace_location pg_available_extensions pg_available_extension_versions
+pg_extension_update_paths pg_event_trigger_ddl_commands pg_event_trigger_dropped_objects pg_event_trigger_table_rewrite_oid
+pg_event_trigger_table_rewrite_reason ts_rewrite ts_stat pg_nextoid
+""".split()
+
+# Volatile by their own word: they only read, or only roll dice.
+HARMLESS = "random gen_random_uuid clock_timestamp timeofday current_query".split()
+HARMLESS_CATALOGUE = """
+pg_blocking_pids pg_safe_snapshot_blocking_pids pg_collation_actual_version pg_database_collation_actual_version
+pg_current_wal_lsn pg_current_wal_insert_lsn pg_current_wal_flush_lsn pg_is_in_recovery pg_is_wal_replay_paused
+pg_get_wal_replay_pause_state pg_last_wal_receive_lsn pg_last_wal_replay_lsn pg_last_xact_replay_timestamp pg_last_committed_xact
+pg_lock_status pg_prepared_xact pg_partition_ancestors pg_partition_tree pg_database_size pg_tablespace_size pg_xact_status
+pg_xact_commit_timestamp pg_xact_commit_timestamp_origin txid_status pg_jit_available pg_notification_queue_usage
+pg_get_multixact_members pg_get_wal_resource_managers pg_stat_have_stats pg_stat_get_xact_blocks_fetched
+pg_stat_get_xact_blocks_hit pg_stat_get_xact_function_calls pg_stat_get_xact_function_self_time
+pg_stat_get_xact_function_total_time pg_stat_get_xact_numscans pg_stat_get_xact_tuples_deleted pg_stat_get_xact_tuples_fetched
+pg_stat_get_xact_tuples_hot_updated pg_stat_get_xact_tuples_inserted pg_stat_get_xact_tuples_returned
+pg_stat_get_xact_tuples_updated pg_get_backend_memory_contexts pg_get_shmem_allocations pg_show_replication_origin_status
+pg_isolation_test_session_is_blocked amvalidate pg_stat_get_recovery_prefetch
+""".split()
+
+# Reads a table that an argument names.
+TABLE_READERS = {
+    "table_to_xml": 0, "table_to_xmlschema": 0, "table_to_xml_and_xmlschema": 0, "pg_relation_size": 0, "pg_table_size": 0,
+    "pg_total_relation_size": 0, "pg_indexes_size": 0, "to_regclass": 0, "pg_get_serial_sequence": 0, "pg_get_viewdef": 0,
+    "row_security_active": 0, "pg_sequence_last_value": 0, "pg_relation_filenode": 0, "pg_relation_filepath": 0,
+    "pg_relation_is_updatable": 0, "pg_relation_is_publishable": 0, "pg_column_is_updatable": 0,
+}
+
+# Of servers newer than the one that is asked, and what the newer grammar spells as syntax.
+NEWER = {
+    "newer": """any_value array_sample array_shuffle array_sort array_reverse casefold crc32 crc32c date_add date_subtract erf erfc
+        gamma lgamma json json_array json_arrayagg json_exists json_object json_objectagg json_query json_scalar json_serialize
+        json_table json_value json_array_elements jsonb_array_elements pg_input_is_valid pg_input_error_info random_normal
+        to_bin to_oct unicode_assigned unistr uuid_extract_timestamp uuid_extract_version uuidv4 uuidv7 xmltext
+        range_agg range_intersect_agg""".split(),
+    # Of the extensions that come with PostgreSQL: they compute, and nothing else.
+    "extensions": """similarity word_similarity strict_word_similarity show_trgm unaccent levenshtein levenshtein_less_equal
+        soundex metaphone dmetaphone dmetaphone_alt daitch_mokotoff uuid_generate_v1 uuid_generate_v3 uuid_generate_v4
+        uuid_generate_v5 cosine_distance l2_distance inner_product""".split(),
+}
+
+# A letter before the names: their first type of argument tells the group they are shown in.
+QUERY = """
+select p.proname,
+       bool_or(p.provolatile = 'v'),
+       bool_or(p.prokind = 'p'),
+       bool_or(p.prorettype in ('internal'::regtype, 'trigger'::regtype, 'event_trigger'::regtype, 'cstring'::regtype,
+                 'language_handler'::regtype, 'index_am_handler'::regtype, 'table_am_handler'::regtype, 'fdw_handler'::regtype,
+                 'tsm_handler'::regtype, 'void'::regtype)
+               or 'internal'::regtype = any (p.proargtypes) or 'cstring'::regtype = any (p.proargtypes)),
+       bool_or(p.proname like '%validator'),
+       min(case when p.prokind in ('a', 'w') then 'aggregates and windows'
+            when coalesce(p.proargtypes[0], 0)::regtype::text in ('text', 'character', 'name', 'bytea', '"char"') then 'text'
+            when coalesce(p.proargtypes[0], 0)::regtype::text ~ '^(date|time|interval)' then 'time'
+            when coalesce(p.proargtypes[0], 0)::regtype::text ~ '^(smallint|integer|bigint|numeric|real|double|money)' then 'numbers'
+            when coalesce(p.proargtypes[0], 0)::regtype::text ~ '^(json|xml)' then 'json and xml'
+            when coalesce(p.proargtypes[0], 0)::regtype::text ~ '^(ts|reg)' then 'text search'
+            when coalesce(p.proargtypes[0], 0)::regtype::text ~ '^(any|.*range|.*\\[\\])' then 'arrays and ranges'
+            when coalesce(p.proargtypes[0], 0)::regtype::text ~ '^(point|box|circle|line|lseg|path|polygon)' then 'geometry'
+            when coalesce(p.proargtypes[0], 0)::regtype::text ~ '^(inet|cidr|macaddr)' then 'network'
+            else 'other' end)
+from pg_proc p where p.pronamespace = 'pg_catalog'::regnamespace group by 1 order by 1
+"""
+OF_CATALOGUES = ("pg_", "has_", "to_reg", "txid_")
+OF_CATALOGUES_BY_NAME = """
+col_description obj_description shobj_description format_type aclexplode acldefault makeaclitem oidvectortypes current_schemas
+getdatabaseencoding getpgusername inet_client_addr inet_client_port inet_server_addr inet_server_port amvalidate regclass
+get_current_ts_config ts_parse ts_token_type
+""".split()
+NOT_OF_CATALOGUES = """
+pg_typeof pg_column_size pg_column_compression pg_collation_for pg_client_encoding pg_char_to_encoding pg_encoding_to_char
+pg_encoding_max_length pg_size_pretty pg_size_bytes pg_lsn pg_input_is_valid
+""".split()
+
+
+def ask(server, query):
+    done = subprocess.run(["psql", server, "-AtqX", "-F", "\t", "-c", query], capture_output=True, text=True, check=True)
+    return [line.split("\t") for line in done.stdout.splitlines()]
+
+
+def written(name, names):
+    """A name is quoted where YAML would take it for something else."""
+    out, line = [], "    " if name is None else f"  {name}: ["
+    indent = " " * 4
+    for each in sorted(set(names)):
+        shown = f'"{each}"' if not each.replace("_", "").isalnum() or each in ("null", "true", "false", "on", "off", "y", "n", "yes", "no") else each
+        if len(line) + len(shown) > 122:
+            out.append(line.rstrip())
+            line = indent
+        line += shown + ", "
+    out.append(line.rstrip().rstrip(",") + "]")
+    return "\n".join(out)
+
+
+def main():
+    server = sys.argv[1]
+    groups, catalogue = {}, list(HARMLESS_CATALOGUE)
+    for name, volatile, procedure, internal, validator, group in ask(server, QUERY):
+        if "t" in (volatile, procedure, internal, validator) or name in REFUSED or name in TABLE_READERS:
+            continue
+        if name != name.lower():
+            continue
+        own = name.startswith(OF_CATALOGUES) or name in OF_CATALOGUES_BY_NAME
+        if own and name not in NOT_OF_CATALOGUES and not name.startswith("pg_lsn"):
+            catalogue.append(name)
+        else:
+            groups.setdefault(group, []).append(name)
+    groups.setdefault("other", []).extend(HARMLESS)
+    groups.update(NEWER)
+    known = {name for names in groups.values() for name in names}
+    catalogue = [name for name in catalogue if name not in known]
+    print("""# What a query of PostgreSQL may call. Everything that is not named here is refused; README.md says why and what can be switched.
+# Written by tests/corpora/sql/functions.py from the catalogues of PostgreSQL 15, and read over: functions that do not change
+# anything, of pg_catalog or of the extensions that come with it.
+
+# SHOW: allow or deny. Under a list of tables it is refused in any case.
+show: allow
+# EXPLAIN: allow (with ANALYZE only of reads), plan (never ANALYZE), deny.
+explain: allow
+
+functions:""")
+    for group in sorted(groups):
+        print(written(f'"{group}"' if " " in group else group, groups[group]))
+    print("""
+# With any other number of arguments it runs a query that is given as a string.
+arity:
+  ts_rewrite: [3, 3]
+
+# Reads a table that an argument names, counted from 0. Under a list of tables it must be a constant, and listed.
+table_readers:""")
+    for name, at in sorted(TABLE_READERS.items()):
+        print(f"  {name}: {at}")
+    print("\n# Tells of the database itself: refused under a list of tables.\ncatalogue_functions: [")
+    print(written(None, catalogue))
+    operators = [row[0] for row in ask(server, "select distinct oprname from pg_operator where oprnamespace = 'pg_catalog'::regnamespace")]
+    print("\n# Of pg_catalog, and of pg_trgm.\noperators: [")
+    print(written(None, operators + ["<%", "%>", "<<%", "%>>", "<->>", "<<->", "<<<->", "<->>>"]))
+    print("""
+# Refused under a list of tables unless listed there.
+catalogues: ["pg_catalog.*", "information_schema.*", "pg_toast*.*", "pg_temp*.*", "pg_*"]""")
+
+
+main()
