@@ -15,6 +15,7 @@ pub mod desk;
 pub mod digest;
 pub mod exchange;
 pub mod explain;
+pub mod gate;
 pub mod gateway;
 pub mod home;
 pub mod identity;
