@@ -58,6 +58,7 @@ pub fn tool(row: &ManifestRow, file: Option<&Arc<ClassifiedTool>>) -> Result<Cla
         sql: theirs.sql.clone().or_else(|| mine.sql.clone()),
         context,
         self_modifying: theirs.self_modifying || mine.self_modifying,
+        dlp: theirs.dlp.tightened_by(&mine.dlp),
     };
     let classification = own.classification.raised_to(file.classification);
     let metadata = own.metadata.clone().or_else(|| file.metadata.clone());
