@@ -126,6 +126,12 @@ impl TenantRules {
     }
 
     #[must_use]
+    pub fn with_broken(mut self, broken: Vec<Broken>) -> Self {
+        self.broken.extend(broken);
+        self.hashed()
+    }
+
+    #[must_use]
     pub fn with_dlp(mut self, dlp: Option<Arc<dyn DlpSet>>) -> Self {
         self.dlp = dlp;
         self.hashed()

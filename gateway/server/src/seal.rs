@@ -45,7 +45,10 @@ impl Seal for AeadSeal {
     }
 
     fn derive(&self, label: &str) -> [u8; 32] {
-        let mut mac = <Hmac<Sha256> as hmac::KeyInit>::new(&self.key.into());
+        // A key shorter than the hash's block is filled up with zeros.
+        let mut block = [0; 64];
+        block.iter_mut().zip(self.key).for_each(|(place, byte)| *place = byte);
+        let mut mac = <Hmac<Sha256> as hmac::KeyInit>::new(&block.into());
         mac.update(label.as_bytes());
         mac.finalize().into_bytes().into()
     }
