@@ -14,11 +14,12 @@ use serde_json::Value;
 type Outcome = Result<(), Box<dyn Error>>;
 
 /// What each crate of ours may use of ours: `server -> console, tools, upstream, store, plugins -> core -> protocol`.
-const LAYERS: [(&str, &[&str]); 9] = [
+const LAYERS: [(&str, &[&str]); 10] = [
     ("gateway-sql", &[]),
     ("gateway-protocol", &[]),
     ("gateway-core", &["gateway-protocol"]),
-    ("gateway-plugins", &["gateway-core", "gateway-protocol", "gateway-sql"]),
+    ("gateway-dlp", &["gateway-protocol"]),
+    ("gateway-plugins", &["gateway-core", "gateway-dlp", "gateway-protocol", "gateway-sql"]),
     ("gateway-store", &["gateway-core", "gateway-protocol"]),
     ("gateway-upstream", &["gateway-core", "gateway-protocol"]),
     ("gateway-tools", &["gateway-core", "gateway-protocol", "gateway-sql"]),
@@ -32,6 +33,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
             "gateway-store",
             "gateway-plugins",
             "gateway-sql",
+            "gateway-dlp",
             "gateway-core",
             "gateway-protocol",
         ],
@@ -125,7 +127,7 @@ fn a_foreign_crate_is_named_only_by_its_owner() -> Outcome {
 #[test]
 fn protocol_core_and_plugins_know_no_runtime() -> Outcome {
     let workspace = Workspace::read()?;
-    for name in ["gateway-protocol", "gateway-core", "gateway-sql", "gateway-plugins"] {
+    for name in ["gateway-protocol", "gateway-core", "gateway-dlp", "gateway-sql", "gateway-plugins"] {
         let tree = workspace.tree(name)?;
         let runtime: Vec<_> = tree.iter().filter(|used| matches("tokio", used) || matches("tokio-", used)).collect();
         assert!(runtime.is_empty(), "`{name}` reaches {runtime:?}");

@@ -5,6 +5,7 @@
 
 mod access;
 mod chain;
+mod dlp_rules;
 mod embedded;
 mod manifests;
 mod matrix;
@@ -29,6 +30,7 @@ use serde_json::json;
 
 use crate::config::{Problem, Problems, nearest};
 use access::AccessFiles;
+use dlp_rules::DlpFiles;
 use manifests::Manifests;
 use rules::RuleFiles;
 use scan::Scanning;
@@ -36,11 +38,12 @@ use sql::SqlFiles;
 
 /// Large enough for thousands of tools; a larger file was put there by mistake.
 const LARGEST_FILE: u64 = 4 << 20;
-const TOP_LEVEL: [&str; 4] = ["matrix.yaml", "chain.yaml", "scan.yaml", "promotion.yaml"];
+const TOP_LEVEL: [&str; 5] = ["matrix.yaml", "chain.yaml", "scan.yaml", "promotion.yaml", "dlp.yaml"];
 
 /// What is read in each folder, by how its name ends.
-const FOLDERS: [(&str, &[&str]); 4] = [
+const FOLDERS: [(&str, &[&str]); 5] = [
     ("access", &[".rego", "data.json"]),
+    ("dlp", &[".yaml"]),
     ("manifests", &[".yaml"]),
     ("rules", &[".yaml"]),
     ("sql", &[".yaml"]),
@@ -95,7 +98,7 @@ pub fn load_texts(texts: BTreeMap<String, String>) -> Result<LoadedPolicies, Vec
 
 fn with_built_in(files: &mut Vec<PolicyFile>) {
     let missing = |built_in: &PolicyFile| !files.iter().any(|file| file.inside == built_in.inside);
-    let built_in: Vec<_> = embedded::built_in_tools().into_iter().filter(missing).collect();
+    let built_in: Vec<_> = embedded::built_in().into_iter().filter(missing).collect();
     files.extend(built_in);
 }
 
@@ -120,18 +123,22 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
     let mut modes = BTreeMap::new();
     let mut scanning = Scanning::default();
     let mut promotion = PromotionRules::default();
-    let (mut rules, mut access, mut sql) = (RuleFiles::default(), AccessFiles::default(), SqlFiles::default());
+    let (mut rules, mut access) = (RuleFiles::default(), AccessFiles::default());
+    let (mut sql, mut dlp) = (SqlFiles::default(), DlpFiles::default());
     for file in files {
         let mut told = Problems::of(file.shown.as_str());
         match file.inside.as_str() {
             "matrix.yaml" => matrix = matrix::read_matrix(&file.text, &mut told).unwrap_or(matrix),
             "scan.yaml" => scanning = Scanning::read_file(&file.text, &mut told),
+            "dlp.yaml" => dlp.read_settings(&file.text, &file.shown, &mut told),
             "chain.yaml" => modes = chain::read_modes(&file.text, &mut told),
             "promotion.yaml" => promotion = promotion::read_promotion(&file.text, &mut told).unwrap_or(promotion),
             "access/data.json" => access.add_data(&file.text, &mut told),
             inside => {
                 if let Some(namespace) = file.within("manifests", ".yaml") {
                     manifests.read_file(namespace, &file.text, &mut told);
+                } else if file.within("dlp", ".yaml").is_some() {
+                    dlp.read_detectors(&file.text, &mut told);
                 } else if file.within("rules", ".yaml").is_some() {
                     rules.read_file(inside, &file.text, &mut told);
                 } else if let Some(dialect) = file.within("sql", ".yaml") {
@@ -146,7 +153,10 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
     let access = access.compile(problems);
     let tools = manifests.tools.into_iter().map(|(name, tool)| (name, Arc::new(tool)));
     let policies = Policies::new(tools, matrix).with_rules(RuleSet::compile(rules.policies), access);
-    let policies = policies.with_scan(scanning.rules()).with_promotion(promotion).with_sql(sql.reader());
+    let mut policies = policies.with_scan(scanning.rules()).with_promotion(promotion).with_sql(sql.reader());
+    if let Some(dlp) = dlp.compile(problems) {
+        policies = policies.with_dlp(dlp);
+    }
     LoadedPolicies { policies, modes, scanning }
 }
 

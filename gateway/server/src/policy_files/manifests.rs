@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gateway_core::dlp::DlpHandling;
 use gateway_core::manifest::GOVERNANCE;
 use gateway_core::policies::{ClassifiedTool, Handling, Raise, SqlArgument, ToolMetadata};
 use gateway_core::rules::Condition;
@@ -39,6 +40,8 @@ struct WrittenHandling {
     raise: Vec<Value>,
     /// What policies know an argument by, and where it is.
     context: BTreeMap<String, String>,
+    /// What is done about personal data and secrets.
+    dlp: DlpHandling,
 }
 
 #[derive(Deserialize)]
@@ -201,8 +204,8 @@ fn soundly(written: WrittenHandling, manifest: Option<&ToolManifest>, path: &str
         }
     }
     let sql = written.sql.map_or(SqlHandling::Unsaid, |sql| read_sql(sql, &format!("{path}.sql"), problems));
-    let WrittenHandling { action_type, self_modifying, context, .. } = written;
-    Handling { action_type, raises, sql, context, self_modifying }
+    let WrittenHandling { action_type, self_modifying, context, dlp, .. } = written;
+    Handling { action_type, raises, sql, context, self_modifying, dlp }
 }
 
 /// `off` (which YAML may read as false), or which argument it is. What cannot be read stays what is found by name.

@@ -1,0 +1,135 @@
+//! What must hold of a match beyond its shape: checksums, ranges, entropy. One file each in `check/`.
+
+mod base64_of;
+mod card;
+mod coin;
+mod crc32_base62;
+mod digits;
+mod email;
+mod entropy;
+mod europe;
+mod iban_country;
+mod jwt;
+mod luhn;
+mod mix;
+mod mod97;
+mod network;
+mod nir;
+mod phone;
+mod placeholder;
+mod sin;
+mod ssn;
+mod world;
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    Luhn,
+    CardBrand,
+    Mod97,
+    IbanCountry,
+    /// US social security, and the taxpayers' number beside it.
+    Ssn,
+    Itin,
+    /// Canada.
+    Sin,
+    /// France: people, and companies.
+    Nir,
+    Siren,
+    /// United Kingdom's health service.
+    Nhs,
+    /// Germany's tax number for life.
+    SteuerId,
+    /// Spain, for citizens and foreigners.
+    Dni,
+    /// Italy.
+    CodiceFiscale,
+    /// The Netherlands.
+    Bsn,
+    /// Belgium.
+    BelgianRegister,
+    /// Poland.
+    Pesel,
+    /// Sweden.
+    Personnummer,
+    /// Switzerland.
+    Ahv,
+    /// India.
+    Aadhaar,
+    /// Brazil: people, and companies.
+    Cpf,
+    Cnpj,
+    /// Australia: taxes, and health.
+    Tfn,
+    Medicare,
+    /// US banks, and US health care.
+    Aba,
+    Npi,
+    Base58Check,
+    Bech32,
+    Ipv4,
+    Ipv6,
+    Mac,
+    Jwt,
+    /// The last six letters are the others' CRC-32, as GitHub and npm write them.
+    Crc32Base62,
+    /// At least so many bits per character.
+    Entropy(f32),
+    /// Base64 of something that holds this text.
+    Base64Of(String),
+    PhonePlan,
+    Email,
+    NotSequence,
+    NotPlaceholder,
+    /// Letters and digits both.
+    Mix,
+}
+
+impl Check {
+    /// `value` is the match as a reader would write it: escapes and encodings gone, full-width letters folded, separators kept.
+    pub fn passes(&self, value: &str) -> bool {
+        match self {
+            Self::Luhn => luhn::holds(value),
+            Self::CardBrand => card::holds(value),
+            Self::Mod97 => mod97::holds(value),
+            Self::IbanCountry => iban_country::holds(value),
+            Self::Ssn => ssn::holds(value),
+            Self::Itin => ssn::itin(value),
+            Self::Sin => sin::holds(value),
+            Self::Nir => nir::holds(value),
+            Self::Siren => europe::siren(value),
+            Self::Nhs => europe::nhs(value),
+            Self::SteuerId => europe::steuer_id(value),
+            Self::Dni => europe::dni(value),
+            Self::CodiceFiscale => europe::codice_fiscale(value),
+            Self::Bsn => europe::bsn(value),
+            Self::BelgianRegister => europe::belgian(value),
+            Self::Pesel => europe::pesel(value),
+            Self::Personnummer => europe::personnummer(value),
+            Self::Ahv => europe::ahv(value),
+            Self::Aadhaar => world::aadhaar(value),
+            Self::Cpf => world::cpf(value),
+            Self::Cnpj => world::cnpj(value),
+            Self::Tfn => world::tfn(value),
+            Self::Medicare => world::medicare(value),
+            Self::Aba => world::aba(value),
+            Self::Npi => world::npi(value),
+            Self::Base58Check => coin::base58check(value),
+            Self::Bech32 => coin::bech32(value),
+            Self::Ipv4 => network::ipv4(value),
+            Self::Ipv6 => network::ipv6(value),
+            Self::Mac => network::mac(value),
+            Self::Jwt => jwt::holds(value),
+            Self::Crc32Base62 => crc32_base62::holds(value),
+            Self::Entropy(least) => entropy::at_least(value, *least),
+            Self::Base64Of(inside) => base64_of::holds(value, inside),
+            Self::PhonePlan => phone::holds(value),
+            Self::Email => email::holds(value),
+            Self::NotSequence => !placeholder::counting(value),
+            Self::NotPlaceholder => !placeholder::is_one(value),
+            Self::Mix => mix::holds(value),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What people write where a secret will stand: `your-api-key`, `xxxx`, `${TOKEN}`, `<password>`, `changeme`.
+
+/// Parts that no generated secret has. Short ones would be found in random texts by chance, so none is below five letters.
+const WORDS: [&str; 30] = [
+    "your_", "your-", "yourapi", "yourkey", "yoursecret", "yourtoken", "yourpass", "example", "placeholder", "changeme",
+    "change_me", "change-me", "replace", "insert", "dummy", "sample", "redacted", "not_a_real", "notreal", "fake_",
+    "fake-", "todo:", "_here", "-here", "mysecret", "my_secret", "my-secret", "undefined", "xxxxx", "*****",
+];
+
+pub fn is_one(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let value = lower.trim_matches(|letter: char| matches!(letter, '"' | '\'' | '`' | ' '));
+    let wrapped = [("<", ">"), ("${", "}"), ("{{", "}}"), ("%", "%"), ("[", "]"), ("$(", ")")];
+    wrapped.iter().any(|(open, close)| value.starts_with(open) && value.ends_with(close))
+        || value.contains("...")
+        || value.contains('…')
+        || WORDS.iter().any(|word| value.contains(word))
+        || one_letter(value)
+        || counting(value)
+}
+
+/// Behind the last separator nothing but one letter over and over: `sk_live_0000000000`.
+fn one_letter(value: &str) -> bool {
+    let body = value.rsplit(['_', '-', ':', '=']).next().unwrap_or(value);
+    body.len() >= 6 && body.bytes().collect::<Vec<_>>().windows(2).all(|pair| pair.first() == pair.last())
+}
+
+/// `1234567890abcdef`, `abcdefghijkl`, `0123456789`: keys of documentation.
+pub fn counting(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let steps = bytes.windows(2).filter(|pair| match pair {
+        [one, next] => next.wrapping_sub(*one) == 1 || (*one == b'9' && *next == b'0'),
+        _ => false,
+    });
+    bytes.len() >= 8 && steps.count() * 4 >= (bytes.len() - 1) * 3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_for_a_secret_is_none() {
+        for (text, expected) in [
+            ("<your-key>", true),
+            ("${DB_PASSWORD}", true),
+            ("{{ token }}", true),
+            ("AKIAXXXXXXXXXXXXXXXX", true),
+            ("sk_live_000000000000000000000000", true),
+            ("sk-...", true),
+            ("1234567890abcdef1234567890abcdef", true),
+            ("changeme", true),
+            ("hunter2-Correct", false),
+            ("q7Zr0Kp3VbT9xLw2mNcY", false),
+        ] {
+            assert_eq!(is_one(text), expected, "{text}");
+        }
+    }
+}
