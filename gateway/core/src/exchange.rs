@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::classification::Classification;
-use crate::definitions::Standing;
+use crate::definitions::{Defined, Standing};
 use crate::digest;
 use crate::home::Passage;
 use crate::identity::Principal;
@@ -143,6 +143,8 @@ pub struct Exchange {
     pub declared: Option<Classification>,
     /// The approval that it goes on with.
     pub approval: Option<ApprovalShown>,
+    /// How the tool describes itself, in the form that was accepted; `None` where nobody knows.
+    pub definition: Option<Arc<Defined>>,
 }
 
 /// What a caller brought back to a question of ours: which approval, and what its user said.
@@ -190,6 +192,7 @@ impl Exchange {
             at: Timestamp::UNIX_EPOCH,
             declared: None,
             approval: None,
+            definition: None,
         }
     }
 

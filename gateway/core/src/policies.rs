@@ -10,6 +10,7 @@ use crate::access::{AccessRules, NoAccessRules};
 use crate::classification::{Classification, scale};
 use crate::definitions::ScanRules;
 use crate::digest;
+use crate::injection::{InjectionAction, InjectionRules};
 use crate::manifest::{AgentMode, RiskLevel, ToolManifest};
 use crate::matrix::Matrix;
 use crate::names::ToolName;
@@ -52,6 +53,10 @@ pub struct Handling {
     /// Context key to argument path.
     pub context: BTreeMap<String, String>,
     pub self_modifying: bool,
+    /// Its arguments and results are not held against its schemas: the way out where those cannot be read.
+    pub schema_off: bool,
+    /// What happens to answers of it that read like instructions, where that differs from `injection.yaml`.
+    pub injection: Option<InjectionAction>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -98,9 +103,9 @@ impl ClassifiedTool {
     }
 
     fn named(mut self) -> Self {
-        let Handling { action_type, raises, sql, context, self_modifying } = &self.handling;
+        let Handling { action_type, raises, sql, context, self_modifying, schema_off, injection } = &self.handling;
         let raises: Vec<_> = raises.iter().map(|one| (one.when.written(), one.to, one.classification)).collect();
-        let handling = (action_type, raises, sql, context, self_modifying);
+        let handling = (action_type, raises, sql, context, self_modifying, (schema_off, injection));
         // Only plain data is serialised, so this cannot fail; an empty digest would merely be a useless one.
         let parts = (&self.manifest, self.classification, &self.metadata, handling);
         self.digest = digest::named(&serde_json_canonicalizer::to_vec(&parts).unwrap_or_default()).into();
@@ -144,6 +149,7 @@ pub struct Policies {
     pub access: Arc<dyn AccessRules>,
     pub scan: ScanRules,
     pub promotion: PromotionRules,
+    pub injection: InjectionRules,
     /// SHA-256 of everything above: names the rules that a trace was decided under.
     pub digest: String,
 }
@@ -153,7 +159,8 @@ impl Policies {
         let (rules, access) = (RuleSet::default(), Arc::new(NoAccessRules));
         let (scan, promotion) = (ScanRules::default(), PromotionRules::default());
         let tools = tools.into_iter().collect();
-        Self { tools, matrix, rules, access, scan, promotion, digest: String::new() }.named()
+        let injection = InjectionRules::default();
+        Self { tools, matrix, rules, access, scan, promotion, injection, digest: String::new() }.named()
     }
 
     #[must_use]
@@ -175,10 +182,17 @@ impl Policies {
         self.named()
     }
 
+    #[must_use]
+    pub fn with_injection(mut self, injection: InjectionRules) -> Self {
+        self.injection = injection;
+        self.named()
+    }
+
     fn named(mut self) -> Self {
         // Ordered here and nowhere else: the digest may not depend on how a map happens to lie.
         let tools: BTreeMap<_, _> = self.tools.iter().map(|(name, tool)| (name, &tool.digest)).collect();
-        let rest = (self.rules.digest(), self.access.digest(), &self.scan, &self.promotion);
+        let injection = (self.injection.action, self.injection.score, self.injection.reader.digest());
+        let rest = (self.rules.digest(), self.access.digest(), &self.scan, &self.promotion, injection);
         let canonical = serde_json_canonicalizer::to_vec(&(tools, &self.matrix, rest)).unwrap_or_default();
         self.digest = digest::named(&canonical);
         self

@@ -6,6 +6,7 @@
 mod access;
 mod chain;
 mod embedded;
+mod injection;
 mod manifests;
 mod matrix;
 mod promotion;
@@ -34,7 +35,7 @@ use scan::Scanning;
 
 /// Large enough for thousands of tools; a larger file was put there by mistake.
 const LARGEST_FILE: u64 = 4 << 20;
-const TOP_LEVEL: [&str; 4] = ["matrix.yaml", "chain.yaml", "scan.yaml", "promotion.yaml"];
+const TOP_LEVEL: [&str; 5] = ["matrix.yaml", "chain.yaml", "scan.yaml", "promotion.yaml", "injection.yaml"];
 
 /// What is read in each folder, by how its name ends.
 const FOLDERS: [(&str, &[&str]); 3] =
@@ -114,6 +115,7 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
     let mut modes = BTreeMap::new();
     let mut scanning = Scanning::default();
     let mut promotion = PromotionRules::default();
+    let mut injection = None;
     let (mut rules, mut access) = (RuleFiles::default(), AccessFiles::default());
     for file in files {
         let mut told = Problems::of(file.shown.as_str());
@@ -122,6 +124,7 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
             "scan.yaml" => scanning = Scanning::read_file(&file.text, &mut told),
             "chain.yaml" => modes = chain::read_modes(&file.text, &mut told),
             "promotion.yaml" => promotion = promotion::read_promotion(&file.text, &mut told).unwrap_or(promotion),
+            "injection.yaml" => injection = injection::read_injection(&file.text, &mut told),
             "access/data.json" => access.add_data(&file.text, &mut told),
             inside => {
                 if let Some(namespace) = file.within("manifests", ".yaml") {
@@ -139,6 +142,7 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
     let tools = manifests.tools.into_iter().map(|(name, tool)| (name, Arc::new(tool)));
     let policies = Policies::new(tools, matrix).with_rules(RuleSet::compile(rules.policies), access);
     let policies = policies.with_scan(scanning.rules()).with_promotion(promotion);
+    let policies = policies.with_injection(injection.unwrap_or_else(injection::shipped));
     LoadedPolicies { policies, modes, scanning }
 }
 

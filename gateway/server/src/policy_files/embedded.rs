@@ -11,6 +11,9 @@ macro_rules! shipped {
 /// What is looked for in definitions; an operator's file adds to it.
 pub const SCAN: &str = include_str!("../../../../policies/scan.yaml");
 
+/// What is looked for in answers; an operator's file adds to it.
+pub const INJECTION: &str = include_str!("../../../../policies/injection.yaml");
+
 /// Tools of the gateway itself. They are there in every gateway, so their manifests are too.
 const BUILT_IN_TOOLS: [(&str, &str); 1] = [shipped!("manifests/adp.yaml")];
 

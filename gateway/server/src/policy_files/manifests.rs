@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gateway_core::injection::InjectionAction;
 use gateway_core::manifest::GOVERNANCE;
 use gateway_core::policies::{ClassifiedTool, Handling, Raise, SqlArgument, ToolMetadata};
 use gateway_core::rules::Condition;
@@ -38,6 +39,33 @@ struct WrittenHandling {
     raise: Vec<Value>,
     /// What policies know an argument by, and where it is.
     context: BTreeMap<String, String>,
+    /// Whether arguments and results are held against its schemas.
+    schema: Switch,
+    /// What happens to answers of it that read like instructions.
+    injection: Option<InjectionAction>,
+}
+
+/// `on` or `off`; readers of YAML differ in whether these are words or truths.
+#[derive(Deserialize, Default, Clone, Copy, PartialEq)]
+#[serde(try_from = "Value")]
+enum Switch {
+    #[default]
+    On,
+    Off,
+}
+
+impl TryFrom<Value> for Switch {
+    type Error = &'static str;
+
+    fn try_from(value: Value) -> Result<Self, &'static str> {
+        match value {
+            Value::Bool(true) => Ok(Self::On),
+            Value::Bool(false) => Ok(Self::Off),
+            Value::String(word) if word == "on" => Ok(Self::On),
+            Value::String(word) if word == "off" => Ok(Self::Off),
+            _ => Err("must be `on` or `off`"),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -200,8 +228,9 @@ fn soundly(written: WrittenHandling, manifest: Option<&ToolManifest>, path: &str
             problems.say(format!("{path}.context.{key}"), "must name an argument, as `total` or `total.value`");
         }
     }
-    let WrittenHandling { action_type, self_modifying, sql, context, .. } = written;
-    Handling { action_type, raises, sql, context, self_modifying }
+    let WrittenHandling { action_type, self_modifying, sql, context, schema, injection, .. } = written;
+    let schema_off = schema == Switch::Off;
+    Handling { action_type, raises, sql, context, self_modifying, schema_off, injection }
 }
 
 fn check_sql(sql: Option<&SqlArgument>, path: &str, problems: &mut Problems) {
