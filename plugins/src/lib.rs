@@ -2,12 +2,14 @@
 
 pub mod access;
 pub mod dlp;
+pub mod injection;
 pub mod manifest;
 pub mod matrix;
 pub mod methods;
 pub mod pins;
 pub mod rules;
 pub mod scan;
+pub mod schema;
 pub mod scopes;
 pub mod sql_guard;
 pub mod standing;
@@ -17,12 +19,14 @@ use std::sync::Arc;
 use gateway_core::{Plugin, PluginMode, Policies};
 
 /// Every plugin there is, in the order it is heard. Configuration chooses the mode of each, not the order.
-pub const NAMES: [&str; 10] = [
+pub const NAMES: [&str; 12] = [
     dlp::NAME,
+    injection::NAME,
     scopes::NAME,
     methods::NAME,
     standing::NAME,
     pins::NAME,
+    schema::NAME,
     manifest::NAME,
     matrix::NAME,
     access::NAME,
@@ -44,10 +48,12 @@ pub fn all_with(
 ) -> Vec<(Plugin, PluginMode)> {
     let plugins = [
         Plugin::Mutator(Box::new(dlp::Dlp::new(policies, mode(dlp::NAME), keys))),
+        Plugin::Mutator(Box::new(injection::Injection::new(policies.injection.clone(), mode(injection::NAME)))),
         Plugin::Judge(Box::new(scopes::Scopes)),
         Plugin::Judge(Box::new(methods::Methods)),
         Plugin::Judge(Box::new(standing::Standing)),
         Plugin::Judge(Box::new(pins::Pins)),
+        Plugin::Judge(Box::new(schema::Schemas)),
         Plugin::Judge(Box::new(manifest::Manifest)),
         Plugin::Judge(Box::new(matrix::MatrixJudge::new(policies.matrix.clone()))),
         Plugin::Judge(Box::new(access::Access::new(policies.access.clone()))),

@@ -2,6 +2,7 @@
 //!
 //! Pure: no store, no clock. Who remembers what was accepted, and what follows from a difference, is elsewhere.
 
+mod defined;
 mod diff;
 mod pins;
 mod visible;
@@ -14,6 +15,7 @@ use serde_json::{Map, Value};
 use crate::classification::scale;
 use crate::digest;
 
+pub use defined::{CheckJson, Compiled, Defined, FaultAbout, Schema, SchemaCompiler, SchemaFault};
 pub use diff::{Change, diff};
 pub use pins::{Definitions, Form, PinRule, PinSet, Pinned, Standing};
 pub use visible::{is_hidden_space, name_of, visible};

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::classification::Classification;
 use crate::content::Content;
-use crate::definitions::Standing;
+use crate::definitions::{Defined, Standing};
 use crate::digest;
 use crate::home::Passage;
 use crate::identity::Principal;
@@ -146,6 +146,8 @@ pub struct Exchange {
     pub approval: Option<ApprovalShown>,
     /// What the chain found in it.
     pub content: Content,
+    /// How the tool describes itself, in the form that was accepted; `None` where nobody knows.
+    pub definition: Option<Arc<Defined>>,
 }
 
 /// What a caller brought back to a question of ours: which approval, and what its user said.
@@ -194,6 +196,7 @@ impl Exchange {
             declared: None,
             approval: None,
             content: Content::default(),
+            definition: None,
         }
     }
 

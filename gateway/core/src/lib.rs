@@ -22,6 +22,7 @@ pub mod gateway;
 pub mod home;
 pub mod identity;
 pub mod imagine;
+pub mod injection;
 pub mod keys;
 pub mod lists;
 pub mod live;

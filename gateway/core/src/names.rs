@@ -1,5 +1,6 @@
 //! The names that can be wrong, as types: parsed once where they enter, trusted afterwards.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -27,6 +28,13 @@ pub struct Namespace(Arc<str>);
 
 impl Namespace {
     pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Looked up by the first half of a tool's name without making one of these.
+impl Borrow<str> for Namespace {
+    fn borrow(&self) -> &str {
         &self.0
     }
 }

@@ -11,6 +11,7 @@ use crate::classification::{Classification, scale};
 use crate::definitions::ScanRules;
 use crate::digest;
 use crate::dlp::{DlpHandling, DlpSet, NoDlp};
+use crate::injection::{InjectionAction, InjectionRules};
 use crate::manifest::{AgentMode, RiskLevel, ToolManifest};
 use crate::matrix::Matrix;
 use crate::names::ToolName;
@@ -58,6 +59,10 @@ pub struct Handling {
     pub self_modifying: bool,
     /// What is done about personal data and secrets in its calls.
     pub dlp: DlpHandling,
+    /// Its arguments and results are not held against its schemas: the way out where those cannot be read.
+    pub schema_off: bool,
+    /// What happens to answers of it that read like instructions, where that differs from `injection.yaml`.
+    pub injection: Option<InjectionAction>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -93,9 +98,9 @@ impl ClassifiedTool {
     }
 
     fn named(mut self) -> Self {
-        let Handling { action_type, raises, sql, context, self_modifying, dlp } = &self.handling;
+        let Handling { action_type, raises, sql, context, self_modifying, dlp, schema_off, injection } = &self.handling;
         let raises: Vec<_> = raises.iter().map(|one| (one.when.written(), one.to, one.classification)).collect();
-        let handling = (action_type, raises, sql, context, self_modifying, dlp);
+        let handling = (action_type, raises, sql, context, self_modifying, (dlp, schema_off, injection));
         // Only plain data is serialised, so this cannot fail; an empty digest would merely be a useless one.
         let parts = (&self.manifest, self.classification, &self.metadata, handling);
         self.digest = digest::named(&serde_json_canonicalizer::to_vec(&parts).unwrap_or_default()).into();
@@ -141,6 +146,7 @@ pub struct Policies {
     pub promotion: PromotionRules,
     pub sql: Arc<dyn SqlReader>,
     pub dlp: Arc<dyn DlpSet>,
+    pub injection: InjectionRules,
     /// SHA-256 of everything above: names the rules that a trace was decided under.
     pub digest: String,
 }
@@ -150,8 +156,8 @@ impl Policies {
         let (rules, access) = (RuleSet::default(), Arc::new(NoAccessRules));
         let (scan, promotion) = (ScanRules::default(), PromotionRules::default());
         let tools = tools.into_iter().collect();
-        let (sql, dlp) = (Arc::new(NoSql), Arc::new(NoDlp));
-        Self { tools, matrix, rules, access, scan, promotion, sql, dlp, digest: String::new() }.named()
+        let (sql, dlp, injection) = (Arc::new(NoSql), Arc::new(NoDlp), InjectionRules::default());
+        Self { tools, matrix, rules, access, scan, promotion, sql, dlp, injection, digest: String::new() }.named()
     }
 
     #[must_use]
@@ -185,10 +191,17 @@ impl Policies {
         self.named()
     }
 
+    #[must_use]
+    pub fn with_injection(mut self, injection: InjectionRules) -> Self {
+        self.injection = injection;
+        self.named()
+    }
+
     fn named(mut self) -> Self {
         // Ordered here and nowhere else: the digest may not depend on how a map happens to lie.
         let tools: BTreeMap<_, _> = self.tools.iter().map(|(name, tool)| (name, &tool.digest)).collect();
-        let content = (self.sql.digest(), self.dlp.digest());
+        let injection = (self.injection.action, self.injection.score, self.injection.reader.digest());
+        let content = (self.sql.digest(), self.dlp.digest(), injection);
         let rest = (self.rules.digest(), self.access.digest(), &self.scan, &self.promotion, content);
         let canonical = serde_json_canonicalizer::to_vec(&(tools, &self.matrix, rest)).unwrap_or_default();
         self.digest = digest::named(&canonical);

@@ -7,6 +7,7 @@ mod access;
 mod chain;
 mod dlp_rules;
 mod embedded;
+mod injection;
 mod manifests;
 mod matrix;
 mod promotion;
@@ -38,7 +39,8 @@ use sql::SqlFiles;
 
 /// Large enough for thousands of tools; a larger file was put there by mistake.
 const LARGEST_FILE: u64 = 4 << 20;
-const TOP_LEVEL: [&str; 5] = ["matrix.yaml", "chain.yaml", "scan.yaml", "promotion.yaml", "dlp.yaml"];
+const TOP_LEVEL: [&str; 6] =
+    ["matrix.yaml", "chain.yaml", "scan.yaml", "promotion.yaml", "dlp.yaml", "injection.yaml"];
 
 /// What is read in each folder, by how its name ends.
 const FOLDERS: [(&str, &[&str]); 5] = [
@@ -123,6 +125,7 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
     let mut modes = BTreeMap::new();
     let mut scanning = Scanning::default();
     let mut promotion = PromotionRules::default();
+    let mut injection = None;
     let (mut rules, mut access) = (RuleFiles::default(), AccessFiles::default());
     let (mut sql, mut dlp) = (SqlFiles::default(), DlpFiles::default());
     for file in files {
@@ -133,6 +136,7 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
             "dlp.yaml" => dlp.read_settings(&file.text, &file.shown, &mut told),
             "chain.yaml" => modes = chain::read_modes(&file.text, &mut told),
             "promotion.yaml" => promotion = promotion::read_promotion(&file.text, &mut told).unwrap_or(promotion),
+            "injection.yaml" => injection = injection::read_injection(&file.text, &mut told),
             "access/data.json" => access.add_data(&file.text, &mut told),
             inside => {
                 if let Some(namespace) = file.within("manifests", ".yaml") {
@@ -153,7 +157,8 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
     let access = access.compile(problems);
     let tools = manifests.tools.into_iter().map(|(name, tool)| (name, Arc::new(tool)));
     let policies = Policies::new(tools, matrix).with_rules(RuleSet::compile(rules.policies), access);
-    let mut policies = policies.with_scan(scanning.rules()).with_promotion(promotion).with_sql(sql.reader());
+    let policies = policies.with_scan(scanning.rules()).with_promotion(promotion).with_sql(sql.reader());
+    let mut policies = policies.with_injection(injection.unwrap_or_else(injection::shipped));
     if let Some(dlp) = dlp.compile(problems) {
         policies = policies.with_dlp(dlp);
     }

@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::defined::{Compiled, Defined};
 use super::{Accepted, ScanAction, Scanner, completed, diff, hash, verdict};
 use crate::live::LiveHandle;
 use crate::names::{Namespace, ToolName};
@@ -109,6 +110,7 @@ pub struct Definitions {
     ahead: ArcSwap<HashMap<ToolName, Ahead>>,
     seen: ArcSwap<HashMap<Namespace, Arc<Seen>>>,
     watched: ArcSwap<HashSet<Namespace>>,
+    compiled: Compiled,
     /// Held while either is made anew.
     writing: Mutex<()>,
 }
@@ -179,8 +181,23 @@ impl Definitions {
         pinned.map_or((Standing::Unpinned, None), |pinned| (pinned.standing, pinned.hash.clone()))
     }
 
+    /// The definition with this hash, from the rows or from what was seen here since.
+    pub fn defined(&self, pins: &PinSet, tool: &ToolName, hash: &Arc<str>) -> Option<Arc<Defined>> {
+        let forms = pins.get(tool).map_or(&[][..], |pinned| pinned.forms.as_slice());
+        if let Some(form) = forms.iter().find(|form| form.hash == *hash) {
+            return Some(self.compiled.under(hash, &form.definition));
+        }
+        let seen = self.seen.load();
+        let (known, definition) = seen.get(tool.namespace())?.tools.get(tool.tool())?;
+        (known == hash).then(|| self.compiled.under(hash, definition))
+    }
+
+    pub fn compiled(&self) -> &Compiled {
+        &self.compiled
+    }
+
     /// Namespaces whose lists pass by here; built-in ones do not, and those that the operator left out.
-    pub fn watches(&self, namespace: &Namespace) -> bool {
+    pub fn watches(&self, namespace: &str) -> bool {
         self.watched.load().contains(namespace)
     }
 
@@ -191,9 +208,8 @@ impl Definitions {
     /// Whether this node knows of late what the tool looks like. What nobody watches is always known.
     pub fn fresh(&self, tool: &ToolName, now: Timestamp) -> bool {
         let Some(watch) = &self.watch else { return true };
-        let Ok(namespace) = tool.namespace().parse::<Namespace>() else { return true };
         let seen = self.seen.load();
-        let Some(seen) = seen.get(&namespace) else { return false };
+        let Some(seen) = seen.get(tool.namespace()) else { return false };
         let late = seen.at.is_none_or(|at| now.duration_since(at) > watch.recheck);
         !late && seen.tools.contains_key(tool.tool())
     }
@@ -204,10 +220,7 @@ impl Definitions {
     }
 
     pub fn lists(&self, tool: &ToolName) -> bool {
-        let seen = self.seen.load();
-        tool.namespace()
-            .parse()
-            .is_ok_and(|space: Namespace| seen.get(&space).is_some_and(|seen| seen.tools.contains_key(tool.tool())))
+        self.seen.load().get(tool.namespace()).is_some_and(|seen| seen.tools.contains_key(tool.tool()))
     }
 
     /// The upstream announced another list.
@@ -257,8 +270,7 @@ impl Definitions {
 
     /// The tool was classified after it was seen: what was seen is held against nothing, and becomes what is accepted.
     pub fn look_again(&self, tool: &ToolName) {
-        let Ok(namespace) = tool.namespace().parse::<Namespace>() else { return };
-        let Some(seen) = self.seen.load().get(&namespace).cloned() else { return };
+        let Some(seen) = self.seen.load().get(tool.namespace()).cloned() else { return };
         if let Some((hash, definition)) = seen.tools.get(tool.tool()) {
             self.look_at(tool, seen.rule, seen.absent, hash, definition);
         }

@@ -1,15 +1,26 @@
-//! Whether the called tool is still what was accepted, found out before anybody judges the call.
+//! Whether the called tool is still what was accepted, and how it describes itself, found out before anybody judges the call.
+
+use std::sync::Arc;
 
 use super::Gateway;
-use crate::definitions::Standing;
-use crate::exchange::{Exchange, Subject};
+use crate::definitions::{Defined, Standing};
+use crate::exchange::{Exchange, Subject, ToolSubject};
 use crate::names::Namespace;
 use crate::ports::Upstream;
 
 impl Gateway {
+    pub(super) async fn known(&self, exchange: &mut Exchange, upstream: &dyn Upstream) {
+        self.verify(exchange, upstream).await;
+        exchange.definition = match exchange.tool() {
+            Some(tool) if !tool.governs() => self.defined(exchange, tool, upstream).await,
+            Some(_) => None,
+            None => self.defined_for_task(exchange),
+        };
+    }
+
     /// Asks the upstream what the tool looks like, where this node does not know or has not looked for a while. The answer
     /// passes the layer that compares it with what was accepted.
-    pub(super) async fn known(&self, exchange: &mut Exchange, upstream: &dyn Upstream) {
+    async fn verify(&self, exchange: &mut Exchange, upstream: &dyn Upstream) {
         let definitions = &self.ports.definitions;
         let Some(tool) = exchange.tool() else { return };
         // What nobody classified is refused or watched, whatever it looks like; our own tools are ours.
@@ -18,10 +29,10 @@ impl Gateway {
         }
         let name = tool.name.clone();
         if !definitions.fresh(&name, exchange.at) {
-            let Ok(namespace) = name.namespace().parse::<Namespace>() else { return };
-            if !definitions.watches(&namespace) {
+            if !definitions.watches(name.namespace()) {
                 return;
             }
+            let Ok(namespace) = name.namespace().parse::<Namespace>() else { return };
             let found = upstream.definition(exchange, name.tool()).await.is_some();
             if !definitions.has_seen(&namespace) {
                 if let Subject::Tool(tool) = &mut exchange.subject
@@ -46,5 +57,39 @@ impl Gateway {
         if let Subject::Tool(tool) = &mut exchange.subject {
             (tool.standing, tool.pin) = (standing, pin);
         }
+    }
+
+    /// The accepted form, which is in memory. Where nobody pins (the operator said so, or the tool is only watched) it is
+    /// what the upstream shows this caller.
+    async fn defined(
+        &self,
+        exchange: &Exchange,
+        tool: &ToolSubject,
+        upstream: &dyn Upstream,
+    ) -> Option<Arc<Defined>> {
+        let definitions = &self.ports.definitions;
+        let name = &tool.name;
+        if let Some(pin) = &tool.pin {
+            return definitions.defined(&self.ports.live.load().pins, name, pin);
+        }
+        // What will be refused anyway is asked nothing about.
+        let refused = (tool.classified.is_none() && !tool.observed) || tool.standing == Standing::Unverified;
+        if refused || definitions.compiled().is_silent(name, exchange.at) {
+            return None;
+        }
+        let Some(definition) = upstream.definition(exchange, name.tool()).await else {
+            tracing::debug!(tool.name = %name, "nobody says what {name} looks like, so its arguments are not checked");
+            definitions.compiled().was_silent(name, exchange.at);
+            return None;
+        };
+        Some(definitions.compiled().of(&definition))
+    }
+
+    /// Whose output a task's result is.
+    fn defined_for_task(&self, exchange: &Exchange) -> Option<Arc<Defined>> {
+        let tool = exchange.about.as_ref()?;
+        let live = self.ports.live.load();
+        let (_, pin) = self.ports.definitions.standing(&live.pins, tool);
+        self.ports.definitions.defined(&live.pins, tool, &pin?)
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use gateway_core::ToolName;
+use gateway_core::injection::InjectionAction;
 use gateway_core::live::{Broken, TenantFacts, TenantRules};
 use gateway_core::policies::{ClassifiedTool, Handling, Policies, ToolMap};
 use gateway_core::ports::ManifestRow;
@@ -63,6 +64,12 @@ pub fn tool(row: &ManifestRow, file: Option<&Arc<ClassifiedTool>>) -> Result<Cla
         context,
         self_modifying: theirs.self_modifying || mine.self_modifying,
         dlp: theirs.dlp.tightened_by(&mine.dlp),
+        // Only the operator's own word loosens.
+        schema_off: theirs.schema_off,
+        injection: match mine.injection {
+            Some(InjectionAction::Block) => mine.injection,
+            _ => theirs.injection,
+        },
     };
     let classification = own.classification.raised_to(file.classification);
     let metadata = own.metadata.clone().or_else(|| file.metadata.clone());

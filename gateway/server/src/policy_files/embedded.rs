@@ -17,6 +17,9 @@ pub const SQL_SQLITE: &str = include_str!("../../../../policies/sql/sqlite.yaml"
 pub const SQL_MYSQL: &str = include_str!("../../../../policies/sql/mysql.yaml");
 pub const SQL_GENERIC: &str = include_str!("../../../../policies/sql/generic.yaml");
 
+/// What is looked for in answers; an operator's file adds to it.
+pub const INJECTION: &str = include_str!("../../../../policies/injection.yaml");
+
 /// What is there in every gateway: the manifests of its own tools, and what is looked for in content.
 const BUILT_IN: [(&str, &str); 10] = [
     shipped!("dlp/cloud.yaml"),

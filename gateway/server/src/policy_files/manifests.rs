@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use gateway_core::dlp::DlpHandling;
+use gateway_core::injection::InjectionAction;
 use gateway_core::manifest::GOVERNANCE;
 use gateway_core::policies::{ClassifiedTool, Handling, Raise, SqlArgument, ToolMetadata};
 use gateway_core::rules::Condition;
@@ -42,6 +43,33 @@ struct WrittenHandling {
     context: BTreeMap<String, String>,
     /// What is done about personal data and secrets.
     dlp: DlpHandling,
+    /// Whether arguments and results are held against its schemas.
+    schema: Switch,
+    /// What happens to answers of it that read like instructions.
+    injection: Option<InjectionAction>,
+}
+
+/// `on` or `off`; readers of YAML differ in whether these are words or truths.
+#[derive(Deserialize, Default, Clone, Copy, PartialEq)]
+#[serde(try_from = "Value")]
+enum Switch {
+    #[default]
+    On,
+    Off,
+}
+
+impl TryFrom<Value> for Switch {
+    type Error = &'static str;
+
+    fn try_from(value: Value) -> Result<Self, &'static str> {
+        match value {
+            Value::Bool(true) => Ok(Self::On),
+            Value::Bool(false) => Ok(Self::Off),
+            Value::String(word) if word == "on" => Ok(Self::On),
+            Value::String(word) if word == "off" => Ok(Self::Off),
+            _ => Err("must be `on` or `off`"),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -204,8 +232,9 @@ fn soundly(written: WrittenHandling, manifest: Option<&ToolManifest>, path: &str
         }
     }
     let sql = written.sql.map_or(SqlHandling::Unsaid, |sql| read_sql(sql, &format!("{path}.sql"), problems));
-    let WrittenHandling { action_type, self_modifying, context, dlp, .. } = written;
-    Handling { action_type, raises, sql, context, self_modifying, dlp }
+    let WrittenHandling { action_type, self_modifying, context, dlp, schema, injection, .. } = written;
+    let schema_off = schema == Switch::Off;
+    Handling { action_type, raises, sql, context, self_modifying, dlp, schema_off, injection }
 }
 
 /// `off` (which YAML may read as false), or which argument it is. What cannot be read stays what is found by name.

@@ -1,0 +1,235 @@
+//! What a called tool says of its input and output, compiled once for each definition.
+//!
+//! Compiling is somebody else's (`SchemaCompiler`): core knows no schema language, only what was found against one.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::Hash;
+use std::sync::{Arc, OnceLock};
+
+use arc_swap::ArcSwap;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+use crate::names::ToolName;
+
+/// Definitions that are kept compiled. Beyond it all are forgotten and compiled again as they are called.
+const MOST_KEPT: usize = 4096;
+/// How long an upstream that could not say what a tool looks like is not asked again.
+const ASK_AGAIN: SignedDuration = SignedDuration::from_secs(10);
+
+/// A tool's definition with its two schemas, each compiled when it is first needed.
+pub struct Defined {
+    pub hash: Arc<str>,
+    pub definition: Arc<Value>,
+    input: OnceLock<Schema>,
+    output: OnceLock<Schema>,
+}
+
+pub enum Schema {
+    /// It says nothing, so there is nothing to check.
+    None,
+    Compiled(Box<dyn CheckJson>),
+    /// With what is wrong about it, in words for the operator.
+    Unreadable(String),
+}
+
+/// A schema that values can be held against.
+pub trait CheckJson: Send + Sync {
+    /// The first few faults, where there are any.
+    fn check(&self, value: &Value) -> Result<(), Vec<SchemaFault>>;
+}
+
+/// One place at which a value does not fit its schema. Says what was expected, never what was found there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchemaFault {
+    /// A JSON pointer into the value, without names that only its sender knows.
+    pub shown: String,
+    /// The same pointer as it is; not for anybody's eyes.
+    pub path: String,
+    /// `expected integer, found string`
+    pub expected: String,
+    pub about: FaultAbout,
+}
+
+/// What kind of fault it is, for whoever changed the value on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultAbout {
+    /// Its type, or which members there are.
+    Shape,
+    /// Its text or number, where the type is right.
+    Content,
+    /// None of several schemas fits, which may be because of anything below it.
+    Choice,
+}
+
+impl SchemaFault {
+    /// Whether it may be there only because something at these paths was replaced: a mask keeps the type and nothing else.
+    pub fn is_excused_by(&self, edited: &[String]) -> bool {
+        let below = |path: &String| {
+            path.strip_prefix(self.path.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        match self.about {
+            FaultAbout::Shape => false,
+            FaultAbout::Content => edited.contains(&self.path),
+            FaultAbout::Choice => edited.iter().any(below),
+        }
+    }
+}
+
+impl fmt::Display for SchemaFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.shown.as_str() {
+            "" => write!(f, "`/`: {}", self.expected),
+            path => write!(f, "`{path}`: {}", self.expected),
+        }
+    }
+}
+
+pub trait SchemaCompiler: Send + Sync {
+    fn compile(&self, schema: &Value) -> Schema;
+}
+
+impl Defined {
+    pub fn new(hash: Arc<str>, definition: Arc<Value>) -> Self {
+        Self { hash, definition, input: OnceLock::new(), output: OnceLock::new() }
+    }
+
+    pub fn input(&self, compiler: &dyn SchemaCompiler) -> &Schema {
+        self.input.get_or_init(|| self.compiled("inputSchema", compiler))
+    }
+
+    pub fn output(&self, compiler: &dyn SchemaCompiler) -> &Schema {
+        self.output.get_or_init(|| self.compiled("outputSchema", compiler))
+    }
+
+    fn compiled(&self, member: &str, compiler: &dyn SchemaCompiler) -> Schema {
+        match self.definition.get(member) {
+            None | Some(Value::Null) => Schema::None,
+            Some(schema) => compiler.compile(schema),
+        }
+    }
+}
+
+impl fmt::Debug for Defined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Defined({})", self.hash)
+    }
+}
+
+/// Definitions by their hash, and by where they lie for those that nobody pinned.
+#[derive(Default)]
+pub struct Compiled {
+    by_hash: ArcSwap<HashMap<Arc<str>, Arc<Defined>>>,
+    /// Each entry keeps its definition alive, so that no other can come to lie at the same place.
+    by_place: ArcSwap<HashMap<usize, (Arc<Value>, Arc<Defined>)>>,
+    /// When nobody could last say what a tool looks like. By tool: asking for one that is not there must not keep the
+    /// others from being checked.
+    silent: ArcSwap<HashMap<ToolName, Timestamp>>,
+}
+
+impl Compiled {
+    pub(super) fn under(&self, hash: &Arc<str>, definition: &Arc<Value>) -> Arc<Defined> {
+        if let Some(known) = self.by_hash.load().get(hash) {
+            return Arc::clone(known);
+        }
+        let fresh = Arc::new(Defined::new(Arc::clone(hash), Arc::clone(definition)));
+        keep(&self.by_hash, Arc::clone(hash), fresh)
+    }
+
+    /// What nobody pinned, as its upstream gave it: hashed when it is first seen.
+    pub fn of(&self, definition: &Arc<Value>) -> Arc<Defined> {
+        let place = Arc::as_ptr(definition).addr();
+        if let Some((_, known)) = self.by_place.load().get(&place) {
+            return Arc::clone(known);
+        }
+        let defined = self.under(&super::hash(definition).into(), definition);
+        keep(&self.by_place, place, (Arc::clone(definition), defined)).1
+    }
+
+    /// Whether its upstream was asked for it in vain a moment ago.
+    pub fn is_silent(&self, tool: &ToolName, now: Timestamp) -> bool {
+        self.silent.load().get(tool).is_some_and(|since| now.duration_since(*since) < ASK_AGAIN)
+    }
+
+    pub fn was_silent(&self, tool: &ToolName, now: Timestamp) {
+        keep(&self.silent, tool.clone(), now);
+    }
+}
+
+fn keep<K: Clone + Eq + Hash, V: Clone>(kept: &ArcSwap<HashMap<K, V>>, key: K, fresh: V) -> V {
+    kept.rcu(|all| {
+        let mut all = if all.len() < MOST_KEPT { HashMap::clone(all) } else { HashMap::new() };
+        all.insert(key.clone(), fresh.clone());
+        all
+    });
+    fresh
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Counts(AtomicUsize);
+
+    impl SchemaCompiler for Counts {
+        fn compile(&self, _: &Value) -> Schema {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Schema::Unreadable("no".into())
+        }
+    }
+
+    #[test]
+    fn a_definition_is_compiled_once_however_often_it_is_called() {
+        let (compiled, compiler) = (Compiled::default(), Counts::default());
+        let hash: Arc<str> = "sha256:1".into();
+        for _ in 0..3 {
+            // As after every change of the rows: the same definition in another place.
+            let tool = Arc::new(json!({ "name": "a", "inputSchema": { "type": "object" } }));
+            let defined = compiled.under(&hash, &tool);
+            assert!(matches!(defined.input(&compiler), Schema::Unreadable(_)));
+            assert!(matches!(defined.output(&compiler), Schema::None), "nothing is said of its output");
+        }
+        assert_eq!(compiler.0.load(Ordering::Relaxed), 1);
+        let unpinned = Arc::new(json!({ "name": "b", "inputSchema": {} }));
+        assert!(Arc::ptr_eq(&compiled.of(&unpinned), &compiled.of(&unpinned)));
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let compiled = Compiled::default();
+        let tool = Arc::new(json!({ "name": "a" }));
+        for number in 0..MOST_KEPT + 10 {
+            compiled.under(&number.to_string().into(), &tool);
+        }
+        assert!(compiled.by_hash.load().len() <= MOST_KEPT);
+    }
+
+    #[test]
+    fn a_mask_excuses_what_it_changed_and_nothing_else() {
+        let fault = |path: &str, about| SchemaFault {
+            shown: path.into(),
+            path: path.into(),
+            expected: "expected `a`".into(),
+            about,
+        };
+        let edited = ["/who/mail".to_owned()];
+        for (path, about, excused) in [
+            ("/who/mail", FaultAbout::Content, true),
+            ("/who/mail", FaultAbout::Shape, false),
+            ("/who/mailbox", FaultAbout::Content, false),
+            ("/who", FaultAbout::Content, false),
+            ("/who", FaultAbout::Choice, true),
+            ("", FaultAbout::Choice, true),
+            ("/wh", FaultAbout::Choice, false),
+        ] {
+            assert_eq!(fault(path, about).is_excused_by(&edited), excused, "{path} {about:?}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Do the arguments fit what the tool says it takes, and its answer what it says it gives?
+//!
+//! The definition is the one that was accepted, so a server cannot widen what it takes between two calls. A schema that
+//! cannot be read denies: nobody could say that the check was made. Our own tools check for themselves, in words of
+//! their own (`builtin/check.rs`), and have no definition here.
+
+mod compile;
+mod survey;
+mod told;
+
+use std::sync::LazyLock;
+
+use gateway_core::definitions::{CheckJson, Defined, Schema, SchemaFault};
+use gateway_core::verdict::{Objection, Remedy};
+use gateway_core::{Exchange, Judge, Verdict};
+use gateway_protocol::{Message, Outcome, Reply, ReplyKind, ResultKind};
+use memchr::memmem;
+use serde_json::{Value, json};
+
+pub use compile::Compiler;
+
+pub const NAME: &str = "schema";
+
+/// Arguments that were not sent are none.
+static NOTHING: LazyLock<Value> = LazyLock::new(|| json!({}));
+
+pub struct Schemas;
+
+impl Judge for Schemas {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn on_request(&self, exchange: &Exchange) -> Verdict {
+        let (Some(tool), Some(defined)) = (exchange.tool(), checked(exchange)) else {
+            return Verdict::Pass;
+        };
+        // Found out before anything happens: an answer that cannot be checked comes too late.
+        for (side, schema) in [("input", defined.input(&Compiler)), ("output", defined.output(&Compiler))] {
+            if let Schema::Unreadable(why) = schema {
+                let name = &tool.name;
+                let message = format!(
+                    "the {side} schema of {name} cannot be checked: {why}; an operator can let it pass unchecked with `schema: off` in its handling"
+                );
+                let remedy = Remedy::Policy(format!("handling.{name}.schema"));
+                return Verdict::Deny(Objection::new("unreadable", message).cured_by(remedy));
+            }
+        }
+        let Schema::Compiled(schema) = defined.input(&Compiler) else {
+            return Verdict::Pass;
+        };
+        let arguments = exchange.arguments().filter(|arguments| !arguments.is_null()).unwrap_or(&NOTHING);
+        match faults(schema.as_ref(), arguments, &[]) {
+            None => Verdict::Pass,
+            Some(faults) => {
+                let remedy = Remedy::Arguments(faults.clone());
+                Verdict::Deny(Objection::new("arguments", faults).cured_by(remedy))
+            }
+        }
+    }
+
+    fn judges_lists(&self) -> bool {
+        false
+    }
+
+    fn reviews_replies(&self) -> bool {
+        true
+    }
+
+    fn on_reply(&self, exchange: &Exchange, reply: &Reply) -> Verdict {
+        // An upstream's own error, a question or a promise is no output, and passes as it is.
+        if !matches!(reply.kind(), ReplyKind::Result { tool_error: false, kind: ResultKind::Complete }) {
+            return Verdict::Pass;
+        }
+        let Some(Schema::Compiled(schema)) = checked(exchange).map(|defined| defined.output(&Compiler)) else {
+            return Verdict::Pass;
+        };
+        // A server that describes its output and gives none has only text to offer, which nobody described.
+        if memmem::find(reply.raw(), b"\"structuredContent\"").is_none() {
+            return Verdict::Pass;
+        }
+        let Ok(Message::Response(response)) = reply.message() else {
+            return Verdict::deny("output", "the answer could not be read as what its schema describes");
+        };
+        let Outcome::Result(result) = &response.outcome else { return Verdict::Pass };
+        let Some(output) = output_of(exchange, result) else { return Verdict::Pass };
+        match faults(schema.as_ref(), output, &[]) {
+            None => Verdict::Pass,
+            Some(faults) => Verdict::deny("output", format!("the answer does not fit its schema: {faults}")),
+        }
+    }
+}
+
+/// The definition that a call is held against, unless the operator said that it is not.
+fn checked(exchange: &Exchange) -> Option<&Defined> {
+    let off = exchange.tool().and_then(|tool| tool.classified.as_ref()).is_some_and(|tool| tool.handling.schema_off);
+    exchange.definition.as_deref().filter(|_| !off)
+}
+
+/// A call's own output, or that of a task which has come to its end.
+fn output_of<'a>(exchange: &Exchange, result: &'a Value) -> Option<&'a Value> {
+    match exchange.method()? {
+        "tools/call" | "tasks/result" => result.get("structuredContent"),
+        "tasks/get" => {
+            let result = result.get("result")?;
+            (result.get("isError") != Some(&Value::Bool(true))).then(|| result.get("structuredContent"))?
+        }
+        _ => None,
+    }
+}
+
+/// What is wrong, in words for the caller; `edited` are the places at which a mask stands instead of what was there.
+fn faults(schema: &dyn CheckJson, value: &Value, edited: &[String]) -> Option<String> {
+    let found = schema.check(value).err()?;
+    let told: Vec<_> =
+        found.iter().filter(|fault| !fault.is_excused_by(edited)).map(SchemaFault::to_string).collect();
+    (!told.is_empty()).then(|| told.join("; "))
+}
+
+#[cfg(test)]
+mod tests;
