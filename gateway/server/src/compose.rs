@@ -1,25 +1,22 @@
 //! The composition root: which adapter stands behind which port. Everything else is told what it gets.
 
 mod cluster;
+mod console;
 mod shown;
 mod upstreams;
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use gateway_console::{Console, Stranger, Unusable};
 use gateway_core::approvals::Terms;
 use gateway_core::definitions::{Definitions, Scanner};
-use gateway_core::desk::Desk;
 use gateway_core::gateway::{Gateway, Ports, Settings};
 use gateway_core::home::Home;
-use gateway_core::identity::{Credential, Principal};
 use gateway_core::matrix::Matrix;
-use gateway_core::ports::{ExecutionEngine, NoNotifier, Notifier, Peers, Seal, Upstream, Usage};
+use gateway_core::ports::{NoNotifier, Notifier, Peers, Seal, Upstream, Usage};
 use gateway_core::refusal::Manner;
-use gateway_core::{Chain, Live, Namespace, ToolName};
+use gateway_core::{Chain, Namespace};
 use gateway_plugins::scan::ScanProblem;
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
 use gateway_tools::adp;
@@ -30,16 +27,17 @@ use tokio::task::AbortHandle;
 
 use crate::clock::SystemClock;
 use crate::config::{AuditWait, Config, OnDenied, Problem};
-use crate::desk::{self, Judge};
+use crate::desk;
 use crate::edge::sse::Conversations;
 use crate::limits::RateLimits;
 use crate::live::LiveRules;
 use crate::live::compile::compiler;
-use crate::policy_files::{LoadedPolicies, load_policies, load_texts};
+use crate::policy_files::{LoadedPolicies, load_policies};
 use crate::seal::AeadSeal;
 use crate::sweep::Sweep;
 use crate::watch;
 
+pub use console::console;
 pub use shown::shown;
 pub use upstreams::{Configured, transport_for};
 
@@ -340,76 +338,4 @@ impl Node {
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-/// What the console serves from.
-pub fn console(node: &Arc<Node>, config: &Config) -> Console {
-    let scheme = if config.listen.tls.is_some() { "https" } else { "http" };
-    let address = format!("{scheme}://{}", config.listen.mcp);
-    let live = node.live.handle();
-    let judge: Judge = {
-        let (gateway, live) = (Arc::clone(&node.gateway), Arc::clone(&live));
-        Arc::new(move || (gateway.chain(), live.load()))
-    };
-    let watched = {
-        let node = Arc::clone(node);
-        // The engine of this moment: a changed configuration may watch others.
-        move || -> Vec<Namespace> {
-            let engine = Arc::clone(&lock(&node.engine));
-            let watches = |namespace: &Namespace| engine.watches(&ToolName::new(namespace, "unknown"));
-            engine.namespaces().into_iter().filter(watches).collect()
-        }
-    };
-    let desk = Arc::new(Desk { watched: Arc::new(watched), ..desk::desk(&node.store, config, judge) });
-    let seal = Arc::clone(&node.seal);
-    Console { node: Arc::new(ConsoleNode { node: Arc::clone(node), address }), desk, live, seal }
-}
-
-/// The node as the console sees it.
-struct ConsoleNode {
-    node: Arc<Node>,
-    address: String,
-}
-
-#[async_trait::async_trait]
-impl gateway_console::Node for ConsoleNode {
-    async fn ready(&self) -> Result<(), String> {
-        self.node.ready().await
-    }
-
-    fn namespaces(&self) -> Vec<String> {
-        lock(&self.node.engine).namespaces().iter().map(ToString::to_string).collect()
-    }
-
-    fn mcp_address(&self) -> String {
-        self.address.clone()
-    }
-
-    fn upstreams(&self) -> Vec<gateway_console::ShownUpstream> {
-        let addresses = lock(&self.node.configured).addresses();
-        let spoken = lock(&self.node.engine).spoken();
-        let address = |namespace: &Namespace| addresses.get(namespace).cloned();
-        spoken.into_iter().map(|(namespace, spoken)| shown(&namespace, address(&namespace), &spoken)).collect()
-    }
-
-    async fn candidate(&self, files: BTreeMap<String, String>) -> Result<(Arc<Chain>, Arc<Live>), Vec<Unusable>> {
-        let loaded = load_texts(files).map_err(|problems| {
-            let unusable = |problem: Problem| {
-                let Problem { file, path, what } = problem;
-                Unusable { at: if path.is_empty() { file } else { format!("{file}: {path}") }, what }
-            };
-            problems.into_iter().map(unusable).collect::<Vec<_>>()
-        })?;
-        let judging = desk::judging(&self.node.store, loaded).await;
-        judging.map_err(|error| vec![Unusable { at: String::new(), what: error.to_string() }])
-    }
-
-    async fn caller(&self, credential: &Credential) -> Result<Arc<Principal>, Stranger> {
-        let known = self.node.gateway.admit_door(credential, None).await;
-        known.map_err(|refused| match refused.status {
-            401 => Stranger::Unknown,
-            429 => Stranger::Limited,
-            _ => Stranger::Unavailable,
-        })
-    }
 }
