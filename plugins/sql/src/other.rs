@@ -8,9 +8,9 @@ mod expr;
 mod lex;
 mod names;
 mod tell;
-mod walk;
 #[cfg(test)]
 mod tests;
+mod walk;
 
 use std::ops::ControlFlow;
 
@@ -109,7 +109,8 @@ fn judge(parsed: &Parsed, ask: &Ask<'_>, list: &DialectList) -> Read {
         (Ok(_), None) => return Read::invalid(Rule::Ambiguous, "it is not sure where statements end"),
     };
     let count = reads.len();
-    let mut whole = reads.into_iter().reduce(worse).unwrap_or_else(|| Read::invalid(Rule::Syntax, "there is no statement"));
+    let mut whole =
+        reads.into_iter().reduce(worse).unwrap_or_else(|| Read::invalid(Rule::Syntax, "there is no statement"));
     if count > 1 && !ask.several {
         let before = whole.refused.take().map_or(String::new(), |refused| format!("; and: {}", refused.reason));
         let reason = format!("one statement at a time; there are {count}{before}");
@@ -159,7 +160,9 @@ fn of_statement(written: &[Token], statement: &Statement, ask: &Ask<'_>, list: &
             }
             by_words(written, &mut walk);
         }
-        Statement::Explain { analyze: false, options: None, statement: explained, .. } if list.explain != Explain::Deny => {
+        Statement::Explain { analyze: false, options: None, statement: explained, .. }
+            if list.explain != Explain::Deny =>
+        {
             match explained.as_ref() {
                 Statement::Query(query) => {
                     walk.query(query);
@@ -229,10 +232,8 @@ fn all_of(statement: &Statement, walk: &mut Walk<'_>) {
         walk.table(name);
         ControlFlow::Continue(())
     });
-    let knows_tables = matches!(
-        statement,
-        Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Query(_)
-    );
+    let knows_tables =
+        matches!(statement, Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Query(_));
     if walk.ask.tables.is_some() && !knows_tables {
         walk.refuse(Class::Write, Rule::Table, "where tables are listed, only rows are written");
     }

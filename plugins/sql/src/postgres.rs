@@ -75,7 +75,10 @@ fn read_as(text: &str, ask: &Ask<'_>, list: &DialectList, options: ParserOptions
 fn not_parsed(error: &pg_query::Error) -> Read {
     let told = error.to_string();
     // The limits of the parser, of what it writes its tree with, and of what reads it.
-    if ["stack depth", "memory exhausted", "recursion limit", "nested too deeply"].iter().any(|limit| told.contains(limit)) {
+    if ["stack depth", "memory exhausted", "recursion limit", "nested too deeply"]
+        .iter()
+        .any(|limit| told.contains(limit))
+    {
         return too_deep();
     }
     // What follows may be a piece of somebody's data.

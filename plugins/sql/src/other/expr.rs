@@ -124,7 +124,8 @@ impl Walk<'_> {
     }
 
     fn called(&mut self, function: &Function) {
-        let Function { name, uses_odbc_syntax, parameters, args, within_group, filter, null_treatment: _, over } = function;
+        let Function { name, uses_odbc_syntax, parameters, args, within_group, filter, null_treatment: _, over } =
+            function;
         if *uses_odbc_syntax || !matches!(parameters, FunctionArguments::None) {
             self.unknown("a function with parameters");
         }

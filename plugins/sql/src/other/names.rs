@@ -115,7 +115,11 @@ impl Walk<'_> {
             return self.refuse(Class::SideEffect, Rule::Function, what);
         }
         if self.ask.tables.is_some() && self.list.is_catalogue(None, &whole) {
-            self.refuse(Class::Read, Rule::Catalogue, format!("`{whole}` tells of the database itself and is not listed"));
+            self.refuse(
+                Class::Read,
+                Rule::Catalogue,
+                format!("`{whole}` tells of the database itself and is not listed"),
+            );
         }
     }
 }

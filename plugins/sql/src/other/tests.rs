@@ -49,12 +49,18 @@ fn reads_pass_whatever_their_names_are() {
         ("pragma table_info(t)", Sqlite),
         ("PRAGMA main.index_list('t');", Sqlite),
         ("select name, sql from sqlite_master where type = 'table'", Sqlite),
-        ("select strftime('%Y-%m', created_at) m, round(avg(total), 2) from orders group by m having count(*) > 1", Sqlite),
+        (
+            "select strftime('%Y-%m', created_at) m, round(avg(total), 2) from orders group by m having count(*) > 1",
+            Sqlite,
+        ),
         ("select case when a is null then 'none' else cast(a as text) end from t -- the end", Sqlite),
         ("select * from a left join b using (id) cross join c natural join d", Sqlite),
         ("select `a`, \"b\" from `t` where c like '%it\\'s%' limit 2, 3", Mysql),
         ("select @@version, current_user(), database(), now()", Mysql),
-        ("select date_add(a, interval 1 day), if(b, 1, 0), group_concat(distinct c order by d separator ', ') from t", Mysql),
+        (
+            "select date_add(a, interval 1 day), if(b, 1, 0), group_concat(distinct c order by d separator ', ') from t",
+            Mysql,
+        ),
         ("show tables", Mysql),
         ("SHOW FULL COLUMNS FROM t LIKE 'a%'", Mysql),
         ("show create table t", Mysql),
@@ -66,7 +72,10 @@ fn reads_pass_whatever_their_names_are() {
         ("select convert(a, char), a collate utf8mb4_bin, _utf8mb4'x' from db.t", Mysql),
         ("select last_insert_id()", Mysql),
         ("select a, b from s.t where c in (select d from e) and exists (select 1 from f)", Generic),
-        ("select coalesce(a, 0), extract(year from b), cast(c as integer), \"order\" from t fetch first 5 rows only", Generic),
+        (
+            "select coalesce(a, 0), extract(year from b), cast(c as integer), \"order\" from t fetch first 5 rows only",
+            Generic,
+        ),
         ("with a as (select 1 x), b as (select * from a) select * from b except select 2", Generic),
     ];
     let cases: Vec<_> = reads.iter().map(|(sql, dialect)| (*sql, *dialect, "read allow")).collect();
@@ -175,7 +184,12 @@ fn functions_are_those_that_are_listed() {
         assert_eq!(told(&read), "write statement");
         assert_eq!(read.beyond_writing.unwrap().rule.as_str(), "function", "{sql}");
     }
-    for sql in ["insert into t values (lower('x'))", "delete from t", "drop table t", "create trigger a after insert on t begin delete from u; end"] {
+    for sql in [
+        "insert into t values (lower('x'))",
+        "delete from t",
+        "drop table t",
+        "create trigger a after insert on t begin delete from u; end",
+    ] {
         let read = guard().read(sql, &Ask::of(Sqlite));
         assert_eq!((told(&read).as_str(), read.beyond_writing), ("write statement", None), "{sql}");
     }

@@ -81,11 +81,7 @@ fn each_invalid_spec_is_refused_with_its_reason() {
             Code::TargetMissing,
             "stages[0].advance_to.branches[0].next_stage_id",
         ),
-        (
-            advance(branching("env_gate", "main", json!("nowhere"))),
-            Code::TargetMissing,
-            "stages[0].advance_to.default",
-        ),
+        (advance(branching("env_gate", "main", json!("nowhere"))), Code::TargetMissing, "stages[0].advance_to.default"),
         (
             advance(branching("other", "main", Value::Null)),
             Code::BranchGateMissing,
@@ -131,13 +127,19 @@ fn what_may_be_surprising_is_accepted() {
     for (what, spec) in [
         ("a schema nobody listed", changed(|_| {})),
         ("no gates at all", changed(|spec| spec["stages"][0]["gates"] = json!([]))),
-        ("a stage that leads to itself", changed(|spec| {
-            spec["stages"][0]["advance_to"] = json!({ "kind": "fixed", "stage_id": "main" });
-        })),
-        ("optional fields left out", changed(|spec| {
-            spec.as_object_mut().unwrap().remove("default_tenant_id");
-            spec["stages"][0].as_object_mut().unwrap().remove("timeout");
-        })),
+        (
+            "a stage that leads to itself",
+            changed(|spec| {
+                spec["stages"][0]["advance_to"] = json!({ "kind": "fixed", "stage_id": "main" });
+            }),
+        ),
+        (
+            "optional fields left out",
+            changed(|spec| {
+                spec.as_object_mut().unwrap().remove("default_tenant_id");
+                spec["stages"][0].as_object_mut().unwrap().remove("timeout");
+            }),
+        ),
     ] {
         assert_eq!(faults(&spec), [], "{what}");
     }
