@@ -9,9 +9,9 @@ use gateway_core::exchange::ToolSubject;
 use gateway_core::live::{TenantFacts, TenantRules};
 use gateway_core::matrix::Matrix;
 use gateway_core::policies::{ClassifiedTool, Dialect, Handling, SqlArgument, ToolMap};
-use gateway_core::sql::SqlHandling;
 use gateway_core::ports::AccessRow;
 use gateway_core::rules::{AgentPolicy, RuleSet, WrittenPolicy};
+use gateway_core::sql::SqlHandling;
 use gateway_core::verdict::PolicyMode;
 use gateway_core::{
     AgentMode, Ask, Chain, Exchange, PluginMode, Policies, Principal, PrincipalKind, RiskLevel, Route, Subject,

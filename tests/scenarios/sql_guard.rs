@@ -140,9 +140,11 @@ async fn an_operator_says_which_functions_compute() {
         .policy_file("sql/sqlite.yaml", "functions: { ours: [normalise] }")
         .start();
     let agent = world.agent("a-1", "A1");
-    for (sql, expected) in
-        [("select normalise(a), mine(b) from t", "allow"), ("select lower(a) from t", "deny"), ("select yours()", "deny")]
-    {
+    for (sql, expected) in [
+        ("select normalise(a), mine(b) from t", "allow"),
+        ("select lower(a) from t", "deny"),
+        ("select yours()", "deny"),
+    ] {
         let answer = agent.call("db/query", json!({ "q": sql })).await;
         assert_eq!(answer.decision(), expected, "{sql}: {}", answer.text());
     }
@@ -158,7 +160,8 @@ async fn an_operator_says_which_functions_compute() {
 async fn a_real_table_is_unchanged() {
     let outside = tempfile::tempdir().unwrap();
     let database = outside.path().join("shop.db");
-    let shipped = |tools: &[(&str, &str)]| tools.iter().map(|(tool, level)| manifest("sqlite", tool, level)).collect::<Vec<_>>();
+    let shipped =
+        |tools: &[(&str, &str)]| tools.iter().map(|(tool, level)| manifest("sqlite", tool, level)).collect::<Vec<_>>();
     let sql = json!({ "sql": { "argument": "query", "dialect": "sqlite" } });
     let world = World::on(Kind::Sqlite)
         .upstream(
@@ -198,7 +201,8 @@ async fn a_real_table_is_unchanged() {
         assert!(answer.denied_by().contains(&"sql_guard".to_owned()), "{sql}: {}", answer.text());
     }
     // A writer's own statements are one at a time, too, and its worst ones wait for a human.
-    let two = writer.call("sqlite/write_query", json!({ "query": "INSERT INTO pots VALUES (1, 2); DROP TABLE pots" })).await;
+    let two =
+        writer.call("sqlite/write_query", json!({ "query": "INSERT INTO pots VALUES (1, 2); DROP TABLE pots" })).await;
     assert!(two.denied_by().contains(&"sql_guard".to_owned()), "{}", two.text());
     let gone = free.call("sqlite/write_query", json!({ "query": "DELETE FROM pots" })).await;
     assert_eq!(gone.decision(), "approval_required", "{}", gone.text());
@@ -222,7 +226,8 @@ fn guard_reads_lines() {
     let text = lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n") + "\n{\n";
     let told = world.cli_with_input(&["guard", "sql", "--allow-tables", "a,b"], &text);
     let told: Vec<Value> = told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let found: Vec<_> = told.iter().map(|line| (line["id"].clone(), line["verdict"].clone(), line["class"].clone())).collect();
+    let found: Vec<_> =
+        told.iter().map(|line| (line["id"].clone(), line["verdict"].clone(), line["class"].clone())).collect();
     assert_eq!(
         found,
         [

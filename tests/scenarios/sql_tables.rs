@@ -8,9 +8,7 @@ use serde_json::json;
 async fn only_listed_tables_are_touched() {
     let definition = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" } });
     let stub = Stub::with_definitions(["postgres", "sqlite", "mysql"].map(definition).to_vec()).await;
-    let handling = |dialect: &str| {
-        json!({ "sql": { "argument": "sql", "dialect": dialect, "allowed_tables": ["notes", "app.tags"] } })
-    };
+    let handling = |dialect: &str| json!({ "sql": { "argument": "sql", "dialect": dialect, "allowed_tables": ["notes", "app.tags"] } });
     let dialects = ["postgres", "sqlite", "mysql"];
     let world = World::on(Kind::Sqlite)
         .upstream("db", json!({ "url": stub.url() }))
@@ -67,7 +65,9 @@ async fn only_listed_tables_are_touched() {
             let answer = agent.call(&format!("db/{dialect}"), json!({ "sql": sql })).await;
             match allowed {
                 true => assert_eq!(answer.decision(), "allow", "{dialect}: {sql}: {}", answer.text()),
-                false => assert!(answer.denied_by().contains(&"sql_guard".to_owned()), "{dialect}: {sql}: {}", answer.text()),
+                false => {
+                    assert!(answer.denied_by().contains(&"sql_guard".to_owned()), "{dialect}: {sql}: {}", answer.text())
+                }
             }
         }
     }

@@ -196,7 +196,8 @@ impl SqlArgument {
     }
 
     fn tightened(&self, by: &Self) -> Self {
-        let both = |first: &[String], second: &[String]| first.iter().filter(|one| second.contains(one)).cloned().collect();
+        let both =
+            |first: &[String], second: &[String]| first.iter().filter(|one| second.contains(one)).cloned().collect();
         let allowed_tables = match (&self.allowed_tables, &by.allowed_tables) {
             (Some(first), Some(second)) => Some(both(first, second)),
             (first, second) => first.clone().or_else(|| second.clone()),

@@ -39,12 +39,8 @@ const LARGEST_FILE: u64 = 4 << 20;
 const TOP_LEVEL: [&str; 4] = ["matrix.yaml", "chain.yaml", "scan.yaml", "promotion.yaml"];
 
 /// What is read in each folder, by how its name ends.
-const FOLDERS: [(&str, &[&str]); 4] = [
-    ("access", &[".rego", "data.json"]),
-    ("manifests", &[".yaml"]),
-    ("rules", &[".yaml"]),
-    ("sql", &[".yaml"]),
-];
+const FOLDERS: [(&str, &[&str]); 4] =
+    [("access", &[".rego", "data.json"]), ("manifests", &[".yaml"]), ("rules", &[".yaml"]), ("sql", &[".yaml"])];
 
 /// Everything the directory says.
 #[derive(Debug, Clone)]

@@ -100,7 +100,8 @@ mod tests {
         for number in 0..5000 {
             put(&number.to_string(), &ask);
         }
-        let kept: usize = cache.shards.iter().map(|shard| shard.lock().unwrap_or_else(PoisonError::into_inner).len()).sum();
+        let kept: usize =
+            cache.shards.iter().map(|shard| shard.lock().unwrap_or_else(PoisonError::into_inner).len()).sum();
         assert!(kept <= SHARDS * PER_SHARD);
     }
 }

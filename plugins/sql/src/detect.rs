@@ -15,12 +15,18 @@ pub fn looks_like_sql(text: &str) -> bool {
     let whole = || text.len() > LONGEST_PROSE || other::parses(text);
     follows(text)
         || match first {
-            "SELECT" => whole() || second == "INTO" || ((has("FROM") || has("INTO")) && symbols(&['*', '=', ';', '(', '"', '`'])),
+            "SELECT" => {
+                whole()
+                    || second == "INTO"
+                    || ((has("FROM") || has("INTO")) && symbols(&['*', '=', ';', '(', '"', '`']))
+            }
             "WITH" => whole() || (has("AS") && has("SELECT") && symbols(&['('])),
             "VALUES" => whole() && symbols(&['(']),
             "TABLE" => words.len() == 2 && symbols(&[';']),
             "EXPLAIN" | "DESCRIBE" | "DESC" => {
-                let acts = ["SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "MERGE", "REPLACE", "ANALYZE", "ANALYSE", "VERBOSE"];
+                let acts = [
+                    "SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "MERGE", "REPLACE", "ANALYZE", "ANALYSE", "VERBOSE",
+                ];
                 acts.contains(&second) && words.len() > 2
             }
             "INSERT" => has("INTO") || (second == "OVERWRITE"),
@@ -53,15 +59,45 @@ pub fn looks_like_sql(text: &str) -> bool {
 /// Things that are created, dropped and altered, within the words that may stand before them.
 fn is_thing(words: &[String]) -> bool {
     const THINGS: [&str; 33] = [
-        "TABLE", "VIEW", "INDEX", "DATABASE", "SCHEMA", "SEQUENCE", "FUNCTION", "PROCEDURE", "TRIGGER", "ROLE", "USER",
-        "EXTENSION", "TYPE", "DOMAIN", "POLICY", "RULE", "AGGREGATE", "OPERATOR", "CAST", "COLLATION", "SERVER",
-        "SUBSCRIPTION", "PUBLICATION", "TABLESPACE", "LANGUAGE", "EVENT", "SYSTEM", "TEMPORARY", "TEMP", "UNIQUE",
-        "MATERIALIZED", "VIRTUAL", "OWNED",
+        "TABLE",
+        "VIEW",
+        "INDEX",
+        "DATABASE",
+        "SCHEMA",
+        "SEQUENCE",
+        "FUNCTION",
+        "PROCEDURE",
+        "TRIGGER",
+        "ROLE",
+        "USER",
+        "EXTENSION",
+        "TYPE",
+        "DOMAIN",
+        "POLICY",
+        "RULE",
+        "AGGREGATE",
+        "OPERATOR",
+        "CAST",
+        "COLLATION",
+        "SERVER",
+        "SUBSCRIPTION",
+        "PUBLICATION",
+        "TABLESPACE",
+        "LANGUAGE",
+        "EVENT",
+        "SYSTEM",
+        "TEMPORARY",
+        "TEMP",
+        "UNIQUE",
+        "MATERIALIZED",
+        "VIRTUAL",
+        "OWNED",
     ];
     let replaces = words.get(1).is_some_and(|word| word == "OR");
     let thing = words.get(if replaces { 3 } else { 1 });
     // "create table of contents" is prose; a name and nothing else, or something in parentheses or after AS, is not.
-    let prose = words.get(2).is_some_and(|word| ["OF", "FOR", "A", "AN", "THE", "WITH", "IN", "FROM"].contains(&word.as_str()));
+    let prose =
+        words.get(2).is_some_and(|word| ["OF", "FOR", "A", "AN", "THE", "WITH", "IN", "FROM"].contains(&word.as_str()));
     !prose && words.len() > 2 && thing.is_some_and(|thing| THINGS.contains(&thing.as_str()))
 }
 
@@ -73,7 +109,16 @@ fn follows(text: &str) -> bool {
         words.len() > 1
             && matches!(
                 first,
-                "SELECT" | "INSERT" | "DELETE" | "UPDATE" | "DROP" | "ALTER" | "CREATE" | "TRUNCATE" | "GRANT" | "REVOKE"
+                "SELECT"
+                    | "INSERT"
+                    | "DELETE"
+                    | "UPDATE"
+                    | "DROP"
+                    | "ALTER"
+                    | "CREATE"
+                    | "TRUNCATE"
+                    | "GRANT"
+                    | "REVOKE"
             )
             && looks_like_sql(after)
     })
@@ -83,7 +128,8 @@ fn follows(text: &str) -> bool {
 fn words(text: &str) -> Vec<String> {
     let mut rest = text;
     loop {
-        rest = rest.trim_start_matches(|letter: char| letter.is_whitespace() || matches!(letter, '(' | ';' | '\u{feff}'));
+        rest =
+            rest.trim_start_matches(|letter: char| letter.is_whitespace() || matches!(letter, '(' | ';' | '\u{feff}'));
         if let Some(comment) = rest.strip_prefix("/*") {
             // What a server may obey is part of the statement.
             rest = match comment.strip_prefix('!') {

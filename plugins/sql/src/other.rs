@@ -4,13 +4,14 @@
 //! Then the tree (`walk`), every part of which is either known to do nothing or a reason to refuse.
 
 mod acts;
+mod calls;
 mod expr;
 mod lex;
 mod names;
 mod tell;
-mod walk;
 #[cfg(test)]
 mod tests;
+mod walk;
 
 use std::ops::ControlFlow;
 
@@ -63,7 +64,10 @@ fn parse(text: &str, dialect: Dialect) -> Result<Parsed, lex::Fault> {
     lex::check(&tokens, &shape)?;
     let written = statements_of(&tokens);
     let mut parser = Parser::new(grammar).with_recursion_limit(RECURSION).with_tokens_with_locations(tokens);
-    Ok(Parsed { written, statements: parser.parse_statements().map_err(drop) })
+    let statements = parser.parse_statements().map_err(drop);
+    // It stops at an END without a word: what stands behind it would be sent and not read.
+    let statements = statements.and_then(|found| if parser.peek_token() == Token::EOF { Ok(found) } else { Err(()) });
+    Ok(Parsed { written, statements })
 }
 
 fn statements_of(tokens: &[TokenWithSpan]) -> Vec<Vec<Token>> {
@@ -109,7 +113,8 @@ fn judge(parsed: &Parsed, ask: &Ask<'_>, list: &DialectList) -> Read {
         (Ok(_), None) => return Read::invalid(Rule::Ambiguous, "it is not sure where statements end"),
     };
     let count = reads.len();
-    let mut whole = reads.into_iter().reduce(worse).unwrap_or_else(|| Read::invalid(Rule::Syntax, "there is no statement"));
+    let mut whole =
+        reads.into_iter().reduce(worse).unwrap_or_else(|| Read::invalid(Rule::Syntax, "there is no statement"));
     if count > 1 && !ask.several {
         let before = whole.refused.take().map_or(String::new(), |refused| format!("; and: {}", refused.reason));
         let reason = format!("one statement at a time; there are {count}{before}");
@@ -159,7 +164,9 @@ fn of_statement(written: &[Token], statement: &Statement, ask: &Ask<'_>, list: &
             }
             by_words(written, &mut walk);
         }
-        Statement::Explain { analyze: false, options: None, statement: explained, .. } if list.explain != Explain::Deny => {
+        Statement::Explain { analyze: false, options: None, statement: explained, .. }
+            if list.explain != Explain::Deny =>
+        {
             match explained.as_ref() {
                 Statement::Query(query) => {
                     walk.query(query);
@@ -197,6 +204,7 @@ fn act_inside(written: &[Token]) -> Kind {
 
 /// Words that no read has outside of quotes, whatever the parser made of them.
 fn by_words(written: &[Token], walk: &mut Walk<'_>) {
+    calls::look(written, walk);
     let words: Vec<_> = written.iter().map(word).collect();
     for (place, found) in words.iter().enumerate() {
         match found.as_deref() {
@@ -229,10 +237,8 @@ fn all_of(statement: &Statement, walk: &mut Walk<'_>) {
         walk.table(name);
         ControlFlow::Continue(())
     });
-    let knows_tables = matches!(
-        statement,
-        Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Query(_)
-    );
+    let knows_tables =
+        matches!(statement, Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Query(_));
     if walk.ask.tables.is_some() && !knows_tables {
         walk.refuse(Class::Write, Rule::Table, "where tables are listed, only rows are written");
     }

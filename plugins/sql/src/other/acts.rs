@@ -13,13 +13,12 @@ pub fn act(word: &str) -> Option<(Class, Kind)> {
             (Class::Write, Kind::Destroys)
         }
         "CALL" | "DO" | "EXECUTE" | "EXEC" | "PREPARE" | "DEALLOCATE" | "SET" | "RESET" | "PRAGMA" | "BEGIN"
-        | "START" | "COMMIT" | "END" | "ROLLBACK" | "ABORT" | "SAVEPOINT" | "RELEASE" | "LOCK" | "UNLOCK" | "HANDLER"
-        | "FLUSH" | "KILL" | "USE" | "ANALYZE" | "ANALYSE" | "CHECK" | "CHECKSUM" | "CACHE" | "SHUTDOWN" | "RESTART"
-        | "XA" | "SIGNAL" | "RESIGNAL" | "GET" | "CHANGE" | "STOP" | "BINLOG" | "BACKUP" | "RESTORE" | "NOTIFY"
-        | "LISTEN" | "UNLISTEN" | "DECLARE" | "FETCH" | "OPEN" | "CLOSE" | "MOVE" | "DISCARD" | "CLUSTER"
-        | "CHECKPOINT" | "HELP" | "RAISE" | "IF" | "WHILE" | "CASE" | "LOOP" | "REPEAT" | "GO" | "DELIMITER" => {
-            (Class::SideEffect, Kind::Unknown)
-        }
+        | "START" | "COMMIT" | "END" | "ROLLBACK" | "ABORT" | "SAVEPOINT" | "RELEASE" | "LOCK" | "UNLOCK"
+        | "HANDLER" | "FLUSH" | "KILL" | "USE" | "ANALYZE" | "ANALYSE" | "CHECK" | "CHECKSUM" | "CACHE"
+        | "SHUTDOWN" | "RESTART" | "XA" | "SIGNAL" | "RESIGNAL" | "GET" | "CHANGE" | "STOP" | "BINLOG" | "BACKUP"
+        | "RESTORE" | "NOTIFY" | "LISTEN" | "UNLISTEN" | "DECLARE" | "FETCH" | "OPEN" | "CLOSE" | "MOVE"
+        | "DISCARD" | "CLUSTER" | "CHECKPOINT" | "HELP" | "RAISE" | "IF" | "WHILE" | "CASE" | "LOOP" | "REPEAT"
+        | "GO" | "DELIMITER" => (Class::SideEffect, Kind::Unknown),
         _ => return None,
     };
     Some(found)

@@ -10,6 +10,12 @@ use super::walk::Walk;
 impl Walk<'_> {
     pub fn expr(&mut self, expr: &Expr) {
         match expr {
+            // A sequence is a table that moves when it is asked so.
+            Expr::CompoundIdentifier(path)
+                if path.last().is_some_and(|last| last.value.eq_ignore_ascii_case("nextval")) =>
+            {
+                self.not_listed("nextval");
+            }
             Expr::Identifier(_)
             | Expr::CompoundIdentifier(_)
             | Expr::Value(_)
@@ -124,7 +130,8 @@ impl Walk<'_> {
     }
 
     fn called(&mut self, function: &Function) {
-        let Function { name, uses_odbc_syntax, parameters, args, within_group, filter, null_treatment: _, over } = function;
+        let Function { name, uses_odbc_syntax, parameters, args, within_group, filter, null_treatment: _, over } =
+            function;
         if *uses_odbc_syntax || !matches!(parameters, FunctionArguments::None) {
             self.unknown("a function with parameters");
         }

@@ -110,7 +110,11 @@ impl Scan<'_> {
 
     fn line_comment(&mut self, mark: usize) -> Result<(), Fault> {
         let after = self.rest.get(mark..).unwrap_or_default();
-        if mark == 2 && self.dialect != Dialect::Sqlite && !after.is_empty() && !after.starts_with([' ', '\t', '\n', '\r']) {
+        if mark == 2
+            && self.dialect != Dialect::Sqlite
+            && !after.is_empty()
+            && !after.starts_with([' ', '\t', '\n', '\r'])
+        {
             return Err(ambiguous("`--` is followed by something else than a blank"));
         }
         let comment = after.split('\n').next().unwrap_or_default();

@@ -86,7 +86,9 @@ impl<'a> Walk<'a> {
                 self.body(right);
             }
             SetExpr::Values(values) => values.rows.iter().for_each(|row| self.exprs(&row.content)),
-            SetExpr::Insert(statement) | SetExpr::Update(statement) | SetExpr::Delete(statement)
+            SetExpr::Insert(statement)
+            | SetExpr::Update(statement)
+            | SetExpr::Delete(statement)
             | SetExpr::Merge(statement) => self.act(statement),
             SetExpr::Table(table) => {
                 let names = table.schema_name.iter().chain(&table.table_name);
