@@ -18,6 +18,7 @@ use gateway_core::{
     TenantId, ToolManifest, ToolName, TraceId,
 };
 use gateway_plugins::access;
+use gateway_plugins::sql_guard::{Lists, SqlGrammars};
 use gateway_protocol::Message;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -118,7 +119,8 @@ fn arguments() -> Value {
 fn judge(criterion: &mut Criterion) {
     let tools = manifests();
     let [_, sql, plain, ..] = tools.as_slice() else { return };
-    let loaded = Policies::new(tools.clone(), Matrix::standard());
+    let reader = SqlGrammars::new(Lists::default());
+    let loaded = Policies::new(tools.clone(), Matrix::standard()).with_sql(Arc::new(reader));
     let chain = Chain::new(gateway_plugins::all(&loaded, |_| PluginMode::Enforce), Arc::new(loaded));
     let mut run = |name: &str, tool: &(ToolName, Arc<ClassifiedTool>), rules: &Arc<TenantRules>, arguments: &Value| {
         let fresh = || exchange(tool, rules, arguments);

@@ -7,7 +7,9 @@ use gateway_core::policies::Dialect;
 use gateway_core::sql::{SqlAsk, SqlClass, SqlKind, SqlRead, SqlReader, SqlRefusal, SqlSeen};
 use gateway_core::verdict::{Objection, Remedy};
 use gateway_core::{Exchange, Judge, Opinion, Verdict};
-use gateway_sql::{Ask, Class, Guard, Kind, Lists, Read, Refusal};
+use gateway_sql::{Ask, Class, Guard, Kind, Read, Refusal};
+
+pub use gateway_sql::Lists;
 
 pub const NAME: &str = "sql_guard";
 

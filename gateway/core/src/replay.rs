@@ -13,7 +13,6 @@ use crate::imagine::{self, Imagined};
 use crate::live::Live;
 use crate::names::{AgentId, Namespace, TenantId, ToolName};
 use crate::ports::RecordedCall;
-use crate::sql::SqlHandling;
 use crate::verdict::{Decision, Reason};
 
 /// Flips that are told one by one; the rest is counted.
@@ -172,7 +171,7 @@ fn reads_arguments(candidate: &Candidate<'_>, principal: &Principal, tool: &crat
         || own.rules.reads_arguments()
         || !policies.access.is_empty()
         || !own.access.is_empty()
-        || handling.is_some_and(|handling| !handling.raises.is_empty() || handling.sql != SqlHandling::Off)
+        || handling.is_some_and(|handling| !handling.raises.is_empty() || handling.sql.argument().is_some())
 }
 
 /// A call's arguments as far as they were kept.

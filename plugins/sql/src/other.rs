@@ -4,6 +4,7 @@
 //! Then the tree (`walk`), every part of which is either known to do nothing or a reason to refuse.
 
 mod acts;
+mod calls;
 mod expr;
 mod lex;
 mod names;
@@ -63,7 +64,10 @@ fn parse(text: &str, dialect: Dialect) -> Result<Parsed, lex::Fault> {
     lex::check(&tokens, &shape)?;
     let written = statements_of(&tokens);
     let mut parser = Parser::new(grammar).with_recursion_limit(RECURSION).with_tokens_with_locations(tokens);
-    Ok(Parsed { written, statements: parser.parse_statements().map_err(drop) })
+    let statements = parser.parse_statements().map_err(drop);
+    // It stops at an END without a word: what stands behind it would be sent and not read.
+    let statements = statements.and_then(|found| if parser.peek_token() == Token::EOF { Ok(found) } else { Err(()) });
+    Ok(Parsed { written, statements })
 }
 
 fn statements_of(tokens: &[TokenWithSpan]) -> Vec<Vec<Token>> {
@@ -200,6 +204,7 @@ fn act_inside(written: &[Token]) -> Kind {
 
 /// Words that no read has outside of quotes, whatever the parser made of them.
 fn by_words(written: &[Token], walk: &mut Walk<'_>) {
+    calls::look(written, walk);
     let words: Vec<_> = written.iter().map(word).collect();
     for (place, found) in words.iter().enumerate() {
         match found.as_deref() {

@@ -10,11 +10,12 @@ mod names;
 mod statement;
 mod tables;
 mod walk;
+mod words;
 
 use std::panic;
 
 use pg_query::ParserOptions;
-use pg_query::protobuf::RawStmt;
+use pg_query::protobuf::{RawStmt, Token};
 
 use crate::{Ask, Class, DialectList, Kind, Read, Refusal, Rule};
 use walk::Walk;
@@ -30,20 +31,50 @@ pub fn read(text: &str, ask: &Ask<'_>, list: &DialectList) -> Read {
     if !read.allowed() || !text.contains('\\') {
         return read;
     }
-    // A server with `standard_conforming_strings = off` takes a backslash for an escape, and may see other strings end.
+    if strings_end_alike(text) {
+        return read;
+    }
+    // Some string ends elsewhere for a server with `standard_conforming_strings = off`: what does that server see?
     let escaped = read_as(text, ask, list, ParserOptions::DISABLE_STANDARD_CONFORMING_STRINGS);
     match &escaped.refused {
         None => read,
-        // It would not see a statement at all.
+        // No statement at all.
         Some(refusal) if refusal.reason.contains(UNTERMINATED) => read,
         Some(_) => Read::refused(
             Class::SideEffect,
             Kind::Unknown,
             Rule::Ambiguous,
-            "a backslash in a string makes this another statement for a server with `standard_conforming_strings = off`: \
-             write it as an escape string, E'..', with the backslash doubled",
+            "a backslash before a quote makes this another statement for a server with `standard_conforming_strings = off`: \
+             write the string as E'..', with the backslash doubled",
         ),
     }
+}
+
+/// Whether a backslash ends no string early or late where it escapes: then only what strings say could differ.
+fn strings_end_alike(text: &str) -> bool {
+    let Ok(scanned) = pg_query::scan(text) else {
+        return false;
+    };
+    scanned.tokens.iter().filter(|token| [Token::Sconst, Token::Usconst].contains(&token.token())).all(|token| {
+        let bounds = usize::try_from(token.start).ok().zip(usize::try_from(token.end).ok());
+        let Some(string) = bounds.and_then(|(start, end)| text.get(start..end)) else {
+            return false;
+        };
+        string.starts_with(['e', 'E', '$']) || !has_escaped_quote(string)
+    })
+}
+
+/// A quote behind an odd number of backslashes.
+fn has_escaped_quote(string: &str) -> bool {
+    let mut backslashes = 0_usize;
+    for byte in string.bytes() {
+        match byte {
+            b'\\' => backslashes += 1,
+            b'\'' if backslashes % 2 == 1 => return true,
+            _ => backslashes = 0,
+        }
+    }
+    false
 }
 
 const UNTERMINATED: &str = "unterminated quoted";

@@ -46,6 +46,9 @@ NEWER = {
         json_table json_value json_array_elements jsonb_array_elements pg_input_is_valid pg_input_error_info random_normal
         to_bin to_oct unicode_assigned unistr uuid_extract_timestamp uuid_extract_version uuidv4 uuidv7 xmltext
         range_agg range_intersect_agg""".split(),
+    # Casts that are written like functions; those that look into the catalogue are in their own list.
+    "types": """inet cidr macaddr bit varbit tsquery tsvector regtype regconfig regdictionary uuid jsonb bytea real
+        tid""".split(),
     # Of the extensions that come with PostgreSQL: they compute, and nothing else.
     "extensions": """similarity word_similarity strict_word_similarity show_trgm unaccent levenshtein levenshtein_less_equal
         soundex metaphone dmetaphone dmetaphone_alt daitch_mokotoff uuid_generate_v1 uuid_generate_v3 uuid_generate_v4
@@ -78,7 +81,7 @@ OF_CATALOGUES = ("pg_", "has_", "to_reg", "txid_")
 OF_CATALOGUES_BY_NAME = """
 col_description obj_description shobj_description format_type aclexplode acldefault makeaclitem oidvectortypes current_schemas
 getdatabaseencoding getpgusername inet_client_addr inet_client_port inet_server_addr inet_server_port amvalidate regclass
-get_current_ts_config ts_parse ts_token_type
+get_current_ts_config ts_parse ts_token_type regcollation regnamespace regoper regoperator regproc regprocedure regrole
 """.split()
 NOT_OF_CATALOGUES = """
 pg_typeof pg_column_size pg_column_compression pg_collation_for pg_client_encoding pg_char_to_encoding pg_encoding_to_char
@@ -119,6 +122,7 @@ def main():
         else:
             groups.setdefault(group, []).append(name)
     groups.setdefault("other", []).extend(HARMLESS)
+    catalogue += [name for name in OF_CATALOGUES_BY_NAME if name.startswith("reg")]
     groups.update(NEWER)
     known = {name for names in groups.values() for name in names}
     catalogue = [name for name in catalogue if name not in known]

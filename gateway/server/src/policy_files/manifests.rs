@@ -246,7 +246,9 @@ fn read_sql(written: Value, path: &str, problems: &mut Problems) -> SqlHandling 
     if sql.argument.trim().is_empty() {
         problems.say(format!("{path}.argument"), "must name the argument that holds the SQL");
     }
-    for (field, names) in [("allowed_tables", sql.allowed_tables.as_deref().unwrap_or_default()), ("functions", &sql.functions)] {
+    for (field, names) in
+        [("allowed_tables", sql.allowed_tables.as_deref().unwrap_or_default()), ("functions", &sql.functions)]
+    {
         for (place, _) in names.iter().enumerate().filter(|(_, name)| name.trim().is_empty()) {
             problems.say(format!("{path}.{field}[{place}]"), "must not be empty");
         }

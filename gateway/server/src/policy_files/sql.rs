@@ -52,7 +52,8 @@ impl SqlFiles {
 
 fn names(list: &WrittenList) -> impl Iterator<Item = (String, &String)> {
     let grouped = list.functions.iter();
-    let functions = grouped.flat_map(|(group, names)| names.iter().map(move |name| (format!("functions.{group}"), name)));
+    let functions =
+        grouped.flat_map(|(group, names)| names.iter().map(move |name| (format!("functions.{group}"), name)));
     let tables = list.table_functions.iter().map(|name| ("table_functions".to_owned(), name));
     functions.chain(tables).chain(list.arity.keys().map(|name| ("arity".to_owned(), name)))
 }

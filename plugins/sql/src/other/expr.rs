@@ -10,6 +10,12 @@ use super::walk::Walk;
 impl Walk<'_> {
     pub fn expr(&mut self, expr: &Expr) {
         match expr {
+            // A sequence is a table that moves when it is asked so.
+            Expr::CompoundIdentifier(path)
+                if path.last().is_some_and(|last| last.value.eq_ignore_ascii_case("nextval")) =>
+            {
+                self.not_listed("nextval");
+            }
             Expr::Identifier(_)
             | Expr::CompoundIdentifier(_)
             | Expr::Value(_)

@@ -50,6 +50,12 @@ pub fn scan(text: &str, dialect: Dialect) -> Result<Shape, Fault> {
     Ok(shape)
 }
 
+/// Neither letter nor digit, or a letter that the parser takes for a plain one: to it, `ſelect` is a word of the grammar.
+fn is_odd(letter: char) -> bool {
+    let becomes_plain = || letter.to_uppercase().chain(letter.to_lowercase()).any(|other| other.is_ascii());
+    !letter.is_ascii() && (!letter.is_alphanumeric() || becomes_plain())
+}
+
 struct Scan<'a> {
     rest: &'a str,
     dialect: Dialect,
@@ -83,7 +89,7 @@ impl Scan<'_> {
                         '(' => self.shape.opened += 1,
                         ')' => self.shape.closed += 1,
                         '\t' | '\n' | '\r' => {}
-                        odd if odd.is_control() || (!odd.is_ascii() && !odd.is_alphanumeric()) => {
+                        odd if odd.is_control() || is_odd(odd) => {
                             return Err(syntax("there is an unusual character outside of quotes"));
                         }
                         _ => {}

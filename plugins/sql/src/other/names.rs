@@ -73,6 +73,12 @@ impl Walk<'_> {
     }
 
     fn named(&mut self, schema: Option<&str>, table: &str) {
+        // SQLite calls a function in FROM that has no parentheses, too, and some of those act.
+        let lower = table.to_ascii_lowercase();
+        let called = lower.starts_with("pragma_") || ["fsdir", "zipfile"].contains(&lower.as_str());
+        if self.ask.dialect == Dialect::Sqlite && called && !self.list.has_table_function(&lower) {
+            self.not_listed(&lower);
+        }
         let whole = schema.map_or_else(|| table.to_owned(), |schema| format!("{schema}.{table}"));
         if let Some(listed) = self.ask.tables {
             // The first of SQLite's databases is where a table is looked for that has no schema.
@@ -101,9 +107,13 @@ impl Walk<'_> {
         let shipped = parts.len() == 1 && self.list.has_function(&whole, arguments);
         let own = || self.ask.functions.iter().any(|own| own.eq_ignore_ascii_case(&whole));
         if !shipped && !own() {
-            let what = format!("function `{whole}` is not one of those known to do nothing but compute");
-            self.refuse(Class::SideEffect, Rule::Function, what);
+            self.not_listed(&whole);
         }
+    }
+
+    pub fn not_listed(&mut self, name: &str) {
+        let what = format!("function `{name}` is not one of those known to do nothing but compute");
+        self.refuse(Class::SideEffect, Rule::Function, what);
     }
 
     /// A function stands where tables stand.
@@ -111,8 +121,7 @@ impl Walk<'_> {
         let Some(parts) = parts(name) else { return self.unknown("a computed name") };
         let whole = parts.iter().map(|part| part.value.to_ascii_lowercase()).collect::<Vec<_>>().join(".");
         if parts.len() != 1 || !self.list.has_table_function(&whole) {
-            let what = format!("function `{whole}` is not one of those known to do nothing but compute");
-            return self.refuse(Class::SideEffect, Rule::Function, what);
+            return self.not_listed(&whole);
         }
         if self.ask.tables.is_some() && self.list.is_catalogue(None, &whole) {
             self.refuse(

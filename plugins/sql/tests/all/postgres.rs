@@ -147,6 +147,9 @@ fn a_backslash_that_changes_nothing_passes() {
         "select a ~ '^\\d+$' from t",
         "select a like '%\\_%' escape '\\' from t",
         "select E'a\\nb', 'c\\d'",
+        "select * from t where h = '\\xdeadbeef' and i = '\\xff'::bytea",
+        "select U&'d\\0061t' as U&\"d\\0061t\", '\"\\u0000\"'::json",
+        "select split_part(p, '\\', 1) from t",
         "select regexp_replace(a, '\\s+', ' ', 'g') from t",
     ] {
         assert!(read(sql).allowed(), "{sql}: {:?}", read(sql));

@@ -35,9 +35,7 @@ pub fn run(args: &SqlArgs) -> Result<(), Failure> {
 
 /// One bad line is answered like any other, and the next one is read.
 fn judged(reader: &dyn SqlReader, usual: Dialect, tables: Option<&[String]>, line: &[u8]) -> Value {
-    let unreadable = |id: Value, what: String| {
-        json!({"id": id, "verdict": "deny", "class": SqlClass::Invalid, "reason": what, "tables": []})
-    };
+    let unreadable = |id: Value, what: String| json!({"id": id, "verdict": "deny", "class": SqlClass::Invalid, "reason": what, "tables": []});
     let document: Value = match serde_json::from_slice(line) {
         Ok(document) => document,
         Err(error) => return unreadable(Value::Null, format!("the line is no JSON: {error}")),
