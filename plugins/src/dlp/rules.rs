@@ -11,7 +11,7 @@ use gateway_core::dlp::DlpSet;
 use gateway_dlp::{Detectors, Rule};
 use serde::{Deserialize, Serialize};
 
-use super::places::Places;
+use super::places::{MOST_OPAQUE, Places};
 use super::scope::Way;
 
 /// By rule, tag, severity or `*`; the closest word wins.
@@ -87,6 +87,9 @@ impl DlpSettings {
         }
         for (place, path) in self.opaque.iter().enumerate().filter(|(_, path)| !path.starts_with('/')) {
             found.push((format!("opaque[{place}]"), format!("`{path}` must begin at the message, with `/`")));
+        }
+        if self.opaque.len() > MOST_OPAQUE {
+            found.push(("opaque".into(), format!("has {} places; at most {MOST_OPAQUE} are heard", self.opaque.len())));
         }
         if self.hold.bytes > Hold::MOST.bytes {
             found.push(("hold.bytes".into(), format!("must be at most {}", Hold::MOST.bytes)));
