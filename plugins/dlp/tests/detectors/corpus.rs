@@ -1,0 +1,1 @@
+//! Documents that a generator wrote, with what is in them known.
