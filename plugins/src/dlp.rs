@@ -86,7 +86,7 @@ impl Mutator for Dlp {
     }
 
     fn follow(&self, exchange: &Exchange) -> Option<Box<dyn Follow>> {
-        let way = self.inner.way_of_answers(exchange)?;
+        let way = self.inner.way_of_answers(exchange).filter(|_| !self.inner.is_idle(exchange))?;
         Some(Box::new(Following::new(Arc::clone(&self.inner), exchange, way)))
     }
 
@@ -96,7 +96,12 @@ impl Mutator for Dlp {
 }
 
 impl Inner {
-    /// Nothing anywhere in these bytes deserves a look.
+    /// There is nothing to look for.
+    fn is_idle(&self, exchange: &Exchange) -> bool {
+        self.rules.looks_for_nothing() && exchange.rules.dlp.is_none()
+    }
+
+    /// Whether anything in these bytes deserves a look.
     fn suspects(&self, exchange: &Exchange, raw: &[u8]) -> bool {
         let own = TenantDlp::of(&exchange.rules).and_then(TenantDlp::detectors);
         self.rules.detectors.suspects(raw) || own.is_some_and(|own| own.suspects(raw))

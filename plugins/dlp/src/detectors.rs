@@ -1,11 +1,18 @@
 //! Compiled detectors: where to begin to look, and what must hold there.
 
+mod compile;
+mod context;
+mod digits;
+mod look;
+
 use std::sync::Arc;
 
+use aho_corasick::AhoCorasick;
 use regex_automata::meta::Regex;
-use sha2::{Digest, Sha256};
 
-use crate::{Action, Check, Keep, Severity, WrittenDetector};
+use crate::spots::{self, Least, Spot};
+use crate::{Action, Boundary, Check, Keep, Severity, WrittenDetector, encoded};
+use context::Context;
 
 /// What is wrong with a written detector.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -54,45 +61,48 @@ pub struct Hit {
     pub view: View,
 }
 
+/// The rule of everything that is encoded more often than anybody follows; every set has it, as its last.
+pub const UNREAD: &str = "too_deep";
+
 pub struct Detectors {
     rules: Vec<Rule>,
-    compiled: Vec<(Option<Regex>, Vec<Check>)>,
+    compiled: Vec<Compiled>,
     digest: String,
+    /// Literal anchors and the signs of quoted-printable; `None` where there are none.
+    literals: AhoCorasick,
+    /// What each literal begins; nobody for a sign.
+    begun: Vec<Vec<u16>>,
+    words: Option<AhoCorasick>,
+    /// The detector of each word, and the word as it must be written if that counts.
+    of_word: Vec<(u16, Option<Box<str>>)>,
+    at: Vec<u16>,
+    /// With the least number of digits, dots, letters, colons.
+    digits: Vec<(u32, u16)>,
+    dots: Vec<(u32, u16)>,
+    runs: Vec<(usize, u16)>,
+    colons: Vec<(u32, u16)>,
+    windows: Vec<u16>,
+    /// Tenants' patterns that no anchor leads to.
+    everywhere: Vec<u16>,
+    least: Least,
+}
+
+struct Compiled {
+    pattern: Option<Regex>,
+    /// Every match begins with one of the anchors, so there is one place to try.
+    begins_with_anchor: bool,
+    /// The pattern has a group: that is the value.
+    grouped: bool,
+    window: Option<(u32, u32)>,
+    boundary: Boundary,
+    checks: Vec<Check>,
+    context: Option<Context>,
 }
 
 impl Detectors {
     /// All problems at once, or none.
     pub fn compile(written: Vec<WrittenDetector>) -> Result<Self, Vec<Problem>> {
-        let mut problems = Vec::new();
-        let mut rules = Vec::new();
-        let mut compiled = Vec::new();
-        let mut digest = Sha256::new();
-        for one in written {
-            digest.update(serde_json::to_vec(&one).unwrap_or_default());
-            let pattern = one.pattern.as_deref().map(Regex::new).transpose();
-            match pattern {
-                Ok(pattern) => compiled.push((pattern, one.check)),
-                Err(error) => {
-                    problems.push(Problem { id: one.id.clone(), field: "pattern", problem: error.to_string() });
-                }
-            }
-            let label = if one.label.is_empty() { one.id.to_uppercase() } else { one.label };
-            rules.push(Rule {
-                id: one.id.into(),
-                title: one.title.into(),
-                tier: one.tier,
-                severity: one.severity,
-                tags: one.tags.into(),
-                label: label.into(),
-                keep: one.keep,
-                action: one.action,
-            });
-        }
-        if problems.is_empty() {
-            Ok(Self { rules, compiled, digest: hex::encode(digest.finalize()) })
-        } else {
-            Err(problems)
-        }
+        compile::compile(written)
     }
 
     /// The same for the same detectors in the same order.
@@ -100,39 +110,71 @@ impl Detectors {
         &self.digest
     }
 
+    /// In the order they were written; the last is always [`UNREAD`].
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }
 
     /// Whether anything in a raw message deserves a look. `false` means that `scan` of any string in it finds nothing.
     pub fn suspects(&self, raw: &[u8]) -> bool {
-        !raw.is_empty() && !self.rules.is_empty()
+        let mut any = false;
+        self.suspicious(raw, |_| {
+            any = true;
+            false
+        });
+        any
     }
 
     /// Everything in a text, however it is written; sorted and not overlapping. `key` is the JSON member it is the value of.
-    pub fn scan(&self, text: &str, _key: Option<&str>, out: &mut Vec<Hit>) {
-        for (rule, (pattern, checks)) in self.compiled.iter().enumerate() {
-            let Some(pattern) = pattern else {
-                continue;
-            };
-            for found in pattern.find_iter(text) {
-                let value = text.get(found.range()).unwrap_or_default();
-                let (Ok(rule), Ok(start), Ok(end)) =
-                    (u16::try_from(rule), u32::try_from(found.start()), u32::try_from(found.end()))
-                else {
-                    continue;
-                };
-                if checks.iter().all(|check| check.passes(value)) {
-                    out.push(Hit { rule, start, end, view: View::Plain });
-                }
+    pub fn scan(&self, text: &str, key: Option<&str>, out: &mut Vec<Hit>) {
+        let mut found = Vec::new();
+        self.look(text, key, &mut found);
+        out.extend(found.iter().map(|one| Hit { rule: one.rule, start: one.start, end: one.end, view: one.view }));
+    }
+
+    /// Places of a raw message that deserve a look, until `found` says enough. Not in order.
+    pub(crate) fn suspicious(&self, raw: &[u8], mut found: impl FnMut(usize) -> bool) {
+        if !self.everywhere.is_empty() && !found(0) {
+            return;
+        }
+        for literal in self.literals.find_iter(raw) {
+            if !found(literal.start()) {
+                return;
             }
         }
-        out.sort_by_key(|hit| (hit.start, std::cmp::Reverse(hit.end)));
-        let mut end = 0;
-        out.retain(|hit| {
-            let keeps = hit.start >= end;
-            end = end.max(hit.end);
-            keeps
+        for word in self.words.iter().flat_map(|words| words.find_iter(raw)) {
+            if !found(word.start()) {
+                return;
+            }
+        }
+        let longest_free = self.runs.iter().map(|(least, _)| *least).min().unwrap_or(usize::MAX);
+        spots::spots(raw, &self.least, |spot| match spot {
+            Spot::At(at) | Spot::Encoded(at) => found(at),
+            Spot::Digits(run) => found(run.start),
+            Spot::Colons { start, .. } => found(start),
+            Spot::Run { start, end } => {
+                let run = raw.get(start..end).unwrap_or_default();
+                let counts = run.len() >= longest_free || encoded::plausible(run);
+                !counts || found(start)
+            }
         });
+    }
+
+    pub(crate) fn reads_everything(&self) -> bool {
+        !self.everywhere.is_empty()
+    }
+
+    /// Whether a text holds words that some detector waits for.
+    pub(crate) fn context_in(&self, text: &str) -> bool {
+        let contexts = self.compiled.iter().filter_map(|one| one.context.as_ref());
+        contexts.filter(|context| context.required).any(|context| context.speaks(text.as_bytes(), 0..text.len()))
+    }
+
+    pub(crate) fn rule(&self, rule: u16) -> Option<&Rule> {
+        self.rules.get(usize::from(rule))
+    }
+
+    fn severity(&self, rule: u16) -> Severity {
+        self.rule(rule).map_or(Severity::High, |rule| rule.severity)
     }
 }

@@ -4,19 +4,29 @@
 //! ([`WrittenDetector`], `policies/dlp`), what is done about it is the caller's choice ([`Actions`]), and which parts of a document
 //! are nobody's to read is too ([`Paths`]). A mask is a function of (key, rule, value) and of nothing else, so that a retry, the
 //! serialised twin of a structure and another node all show the same.
+//!
+//! A message goes through two passes. `spots` reads raw bytes once, with one table and one automaton of literals, and for most
+//! messages that is all. What it points at is decoded, folded and read in every way it may be meant (`detectors/look.rs`), and what
+//! is found is cut out of the raw bytes (`redaction`), so that everything else stays byte for byte.
 
 mod action;
 mod check;
 mod detectors;
+mod encoded;
+mod escapes;
+mod fold;
+mod mapped;
+mod mask;
 mod paths;
 mod redaction;
 mod seam;
+mod spots;
 mod written;
 
 pub use action::{Action, Actions, Blocked, Count, Counts, Severity};
 pub use check::Check;
-pub use detectors::{Detectors, Hit, Problem, Rule, View};
+pub use detectors::{Detectors, Hit, Problem, Rule, UNREAD, View};
 pub use paths::{Care, Paths};
-pub use redaction::Redaction;
-pub use seam::Seam;
+pub use redaction::{Redaction, UNREADABLE};
+pub use seam::{LONGEST_TAIL, Seam};
 pub use written::{Boundary, ContextWords, Dictionary, Keep, Sample, WrittenDetector};

@@ -20,7 +20,7 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// The first pattern that fits decides.
+    /// The first pattern that fits decides; at most 64 are heard.
     pub fn new<'a>(rules: impl IntoIterator<Item = (&'a str, Care)>) -> Self {
         let split = |pattern: &str| pattern.split('/').skip(1).map(Box::from).collect();
         Self { rules: rules.into_iter().map(|(pattern, care)| (split(pattern), care)).collect() }
@@ -31,8 +31,62 @@ impl Paths {
         Self { rules: Vec::new() }
     }
 
+    pub(crate) fn knows(&self, care: Care) -> bool {
+        self.rules.iter().any(|(_, known)| *known == care)
+    }
+
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
+    }
+
+    /// Nothing of a pattern is walked yet.
+    pub(crate) fn start(&self) -> Alive {
+        Alive { patterns: if self.rules.is_empty() { 0 } else { u64::MAX }, depth: 0 }
+    }
+
+    /// One member further in.
+    pub(crate) fn step(&self, from: Alive, member: &str) -> Alive {
+        if from.patterns == 0 {
+            return Alive { patterns: 0, depth: from.depth + 1 };
+        }
+        let mut patterns = 0;
+        for (index, (pattern, _)) in self.rules.iter().enumerate().take(MOST) {
+            let bit = 1 << index;
+            let fits = match pattern.get(from.depth) {
+                Some(part) => &**part == "*" || &**part == "**" || &**part == member,
+                None => pattern.last().is_some_and(|last| &**last == "**"),
+            };
+            if from.patterns & bit != 0 && fits {
+                patterns |= bit;
+            }
+        }
+        Alive { patterns, depth: from.depth + 1 }
+    }
+
+    /// One element further in.
+    pub(crate) fn element(&self, from: Alive, index: usize) -> Alive {
+        if from.patterns == 0 {
+            return Alive { patterns: 0, depth: from.depth + 1 };
+        }
+        // Nobody names a position but `0`: patterns are written before the document is seen.
+        self.step(from, if index == 0 { "0" } else { "*" })
+    }
+
+    /// How the place is treated that was walked to.
+    pub(crate) fn ends(&self, at: Alive, depth: usize) -> Option<Care> {
+        if at.patterns == 0 {
+            return None;
+        }
+        let over = |pattern: &[Box<str>]| match pattern.last() {
+            Some(last) if &**last == "**" => depth + 1 >= pattern.len(),
+            _ => pattern.len() == depth,
+        };
+        self.rules
+            .iter()
+            .enumerate()
+            .take(MOST)
+            .find(|(index, (pattern, _))| at.patterns & (1 << index) != 0 && over(pattern))
+            .map(|(_, (_, care))| *care)
     }
 
     /// How the place is treated whose members, outermost first, are these.
@@ -40,6 +94,20 @@ impl Paths {
         self.rules.iter().find(|(pattern, _)| fits(pattern, place.clone())).map(|(_, care)| *care)
     }
 }
+
+/// The patterns that a place fits so far.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Alive {
+    patterns: u64,
+    depth: usize,
+}
+
+impl Alive {
+    pub const NONE: Self = Self { patterns: 0, depth: 0 };
+}
+
+/// Patterns beyond this many are not heard.
+const MOST: usize = 64;
 
 fn fits<'p>(pattern: &[Box<str>], mut place: impl Iterator<Item = &'p str>) -> bool {
     for part in pattern {
@@ -74,6 +142,8 @@ mod tests {
             ("result", None),
         ] {
             assert_eq!(paths.care(place.split('/')), expected, "{place}");
+            let walked = place.split('/').fold(paths.start(), |at, member| paths.step(at, member));
+            assert_eq!(paths.ends(walked, walked.depth), expected, "{place}");
         }
     }
 }

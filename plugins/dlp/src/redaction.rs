@@ -1,10 +1,24 @@
 //! Takes out what was found.
 
+mod edits;
+mod pieces;
+mod string;
+mod tree;
+mod walk;
+
+use std::ops::Range;
+use std::sync::Arc;
+
 use bytes::Bytes;
 use serde_json::Value;
 use smallvec::SmallVec;
 
-use crate::{Action, Actions, Blocked, Counts, Detectors, Paths, Seam};
+use crate::{Action, Actions, Blocked, Counts, Detectors, Paths, Seam, Severity, mask};
+use edits::Edits;
+use walk::Walk;
+
+/// The rule of a document that is no JSON, or too deep: it cannot be let through unread.
+pub const UNREADABLE: &str = "unreadable";
 
 /// What to look for, what to do about it and where not to look.
 #[derive(Clone)]
@@ -16,99 +30,121 @@ pub struct Redaction<'a> {
     pub paths: &'a Paths,
 }
 
+/// Something found in a text, and what to do about it.
+struct Finding {
+    set: usize,
+    rule: u16,
+    start: usize,
+    end: usize,
+    value: Box<str>,
+}
+
+/// How the replacement is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Number,
+}
+
 impl<'a> Redaction<'a> {
     /// A bare text; `None` where nothing is changed.
     pub fn text(&self, text: &str, found: &mut Counts) -> Result<Option<String>, Blocked> {
-        let mut out = None;
-        for (index, set) in self.sets.iter().enumerate() {
-            let current = out.as_deref().unwrap_or(text);
-            let mut hits = Vec::new();
-            set.scan(current, None, &mut hits);
-            let mut edited = current.to_owned();
-            let mut changed = false;
-            for hit in hits.iter().rev() {
-                let Some(rule) = set.rules().get(usize::from(hit.rule)) else {
-                    continue;
-                };
-                let action = self.actions.of(index, hit.rule);
-                if action == Action::Block {
-                    return Err(Blocked { rule: rule.id.clone(), path: String::new() });
-                }
-                found.add(&rule.id, action, 1);
-                if action != Action::Observe {
-                    edited.replace_range(hit.start as usize..hit.end as usize, &format!("[{}]", rule.label));
-                    changed = true;
-                }
-            }
-            if changed {
-                out = Some(edited);
-            }
-        }
-        Ok(out)
+        let mut edits = Edits::default();
+        self.string(text, None, None, 0, &mut edits, found).map_err(|rule| Blocked { rule, path: String::new() })?;
+        Ok(edits.applied(text))
     }
 
     /// A JSON document, read without building it; `None` where nothing is changed, and what is not changed stays byte for byte.
     pub fn json(&self, raw: &Bytes, found: &mut Counts) -> Result<Option<Bytes>, Blocked> {
-        let Ok(mut value) = serde_json::from_slice::<Value>(raw) else {
-            return Ok(None);
-        };
-        Ok(self.value(&mut value, found)?.then(|| value.to_string().into()))
+        let unreadable = || Blocked { rule: UNREADABLE.into(), path: String::new() };
+        let text = std::str::from_utf8(raw).map_err(|_| unreadable())?;
+        let mut edits = Edits::default();
+        Walk::new(self, text, 0, found, &mut edits).document()?;
+        Ok(edits.applied(text).map(Bytes::from))
     }
 
     /// A document that is a tree already, changed in place; whether it was changed.
     pub fn value(&self, value: &mut Value, found: &mut Counts) -> Result<bool, Blocked> {
-        let mut changed = false;
-        match value {
-            Value::String(text) => {
-                if let Some(edited) = self.text(text, found)? {
-                    *text = edited;
-                    changed = true;
-                }
-            }
-            Value::Array(items) => {
-                for item in items {
-                    changed |= self.value(item, found)?;
-                }
-            }
-            Value::Object(members) => {
-                for (_, member) in members {
-                    changed |= self.value(member, found)?;
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        if !self.suspects_tree(value) {
+            return Ok(false);
         }
-        Ok(changed)
+        // Rare, so the tree is written out and read again: one walk knows all the rules.
+        let unreadable = |_| Blocked { rule: UNREADABLE.into(), path: String::new() };
+        let raw = Bytes::from(serde_json::to_vec(value).map_err(|_| unreadable(()))?);
+        let Some(edited) = self.json(&raw, found)? else {
+            return Ok(false);
+        };
+        *value = serde_json::from_slice(&edited).map_err(|_| unreadable(()))?;
+        Ok(true)
+    }
+
+    /// What is changed in a text, in order and without overlaps.
+    pub(crate) fn edits_of(&self, text: &str, found: &mut Counts) -> Result<Vec<(Range<usize>, String)>, Blocked> {
+        let mut edits = Edits::default();
+        self.string(text, None, None, 0, &mut edits, found).map_err(|rule| Blocked { rule, path: String::new() })?;
+        Ok(edits.merged())
     }
 
     /// For texts that arrive in pieces.
     pub fn seam(&self) -> Seam<'_, 'a> {
         Seam::new(self)
     }
-}
 
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use smallvec::smallvec;
+    /// Everything of all sets; of two sets' findings in one place the stricter action's stays.
+    fn findings(&self, text: &str, key: Option<&str>, critical_only: bool) -> Vec<Finding> {
+        let mut all: Vec<Finding> = Vec::new();
+        for (set, detectors) in self.sets.iter().enumerate() {
+            let mut found = Vec::new();
+            detectors.look(text, key, &mut found);
+            for one in found {
+                let severity = detectors.rule(one.rule).map_or(Severity::High, |rule| rule.severity);
+                if critical_only && severity < Severity::Critical {
+                    continue;
+                }
+                let range = one.range();
+                all.push(Finding { set, rule: one.rule, start: range.start, end: range.end, value: one.value });
+            }
+        }
+        if self.sets.len() > 1 {
+            self.settle(&mut all);
+        }
+        all
+    }
 
-    use super::*;
-    use crate::WrittenDetector;
+    fn settle(&self, all: &mut Vec<Finding>) {
+        all.sort_by_key(|one| one.start);
+        let mut kept: Vec<Finding> = Vec::with_capacity(all.len());
+        for one in all.drain(..) {
+            match kept.last_mut() {
+                Some(last) if one.start < last.end => {
+                    let (start, end) = (last.start, last.end.max(one.end));
+                    let weight = |found: &Finding| (self.actions.of(found.set, found.rule), found.end - found.start);
+                    if weight(&one) > weight(last) {
+                        *last = one;
+                    }
+                    (last.start, last.end) = (start, end);
+                }
+                _ => kept.push(one),
+            }
+        }
+        *all = kept;
+    }
 
-    #[test]
-    fn an_address_is_masked_wherever_it_stands() {
-        let email = WrittenDetector {
-            id: "email".into(),
-            pattern: Some(r"[a-z0-9.]+@[a-z0-9-]+(?:\.[a-z0-9-]+)+".into()),
-            anchors: vec!["@".into()],
-            ..WrittenDetector::default()
+    /// Counts a finding and gives what stands in its place: nothing where it is only observed.
+    fn replacement(&self, one: &Finding, kind: Kind, found: &mut Counts) -> Result<Option<String>, Arc<str>> {
+        let Some(rule) = self.sets.get(one.set).and_then(|set| set.rule(one.rule)) else {
+            return Ok(None);
         };
-        let set = Detectors::compile(vec![email]).unwrap();
-        let actions = Actions::all(Action::Mask);
-        let redaction = Redaction { sets: smallvec![&set], actions: &actions, key: &[0; 32], paths: &Paths::none() };
-        let mut found = Counts::default();
-        assert_eq!(redaction.text("to jo@example.org!", &mut found), Ok(Some("to [EMAIL]!".into())));
-        let raw = Bytes::from_static(br#"{"a":["jo@example.org"]}"#);
-        assert_eq!(redaction.json(&raw, &mut found), Ok(Some(r#"{"a":["[EMAIL]"]}"#.into())));
-        assert_eq!(found.iter().map(|one| one.count).sum::<u32>(), 2);
+        let action = self.actions.of(one.set, one.rule);
+        if action == Action::Block {
+            found.add(&rule.id, action, 1);
+            return Err(rule.id.clone());
+        }
+        found.add(&rule.id, action, 1);
+        Ok(match (action, kind) {
+            (Action::Observe, _) => None,
+            (action, Kind::Text) => Some(mask::text(rule, action, &one.value, self.key)),
+            (action, Kind::Number) => Some(mask::number(rule, action, &one.value, self.key)),
+        })
     }
 }

@@ -19,6 +19,7 @@ pub struct WrittenDetector {
     #[serde(default)]
     pub tags: Vec<String>,
     /// A regular expression over bytes, Unicode off unless it says `(?u)`. With `digits` it must match a whole window.
+    /// If it has a group, the first one is the value (`password=(\S+)`), and boundaries are looked at around the whole match.
     #[serde(default)]
     pub pattern: Option<String>,
     #[serde(default)]
@@ -68,7 +69,7 @@ pub enum Boundary {
     /// No letter or digit on either side.
     #[default]
     Word,
-    /// Nor `_`, `-`, `+`, `/` or `=`: what a token is made of.
+    /// Nor `_`.
     Token,
     /// No digit on either side.
     Digit,

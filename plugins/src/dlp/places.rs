@@ -65,16 +65,11 @@ const ENVELOPE: [(&str, Care); 24] = [
 ];
 
 /// One block of content, wherever blocks stand.
-const BLOCK: [(&str, Care); 9] = [
-    ("/type", Care::Opaque),
-    ("/mimeType", Care::Opaque),
+const BLOCK: [(&str, Care); 4] = [
     ("/data", Care::Binary),
     ("/uri", Care::Critical),
-    ("/name", Care::Critical),
     ("/resource/uri", Care::Critical),
-    ("/resource/mimeType", Care::Opaque),
     ("/resource/blob", Care::Binary),
-    ("/annotations/**", Care::Critical),
 ];
 
 const BLOCKS: [&str; 6] = [
@@ -88,11 +83,16 @@ const BLOCKS: [&str; 6] = [
     "/result/inputRequests/*/params/messages/*/content",
 ];
 
-const CONTENTS: [(&str, Care); 3] = [
+const CONTENTS: [(&str, Care); 4] = [
     ("/result/contents/*/uri", Care::Critical),
-    ("/result/contents/*/mimeType", Care::Opaque),
     ("/result/contents/*/blob", Care::Binary),
+    // A value may begin in one block and end in the next.
+    ("/result/content/*/text", Care::Pieces),
+    ("/result/result/content/*/text", Care::Pieces),
 ];
+
+/// So many places an operator may add: the engine hears 64 in all.
+pub(super) const MOST_OPAQUE: usize = 8;
 
 const LIST: [(&str, Care); 20] = [
     ("/result/tools/*/name", Care::Opaque),
@@ -134,7 +134,6 @@ impl Places {
         let blocks: Vec<(String, Care)> = BLOCKS
             .iter()
             .flat_map(|at| BLOCK.iter().map(move |(below, care)| (format!("{at}{below}"), *care)))
-            .chain([("/result/content/*/text".to_owned(), Care::Pieces)])
             .collect();
         let block = || blocks.iter().map(|(path, care)| (path.as_str(), *care));
         Self {
@@ -147,6 +146,19 @@ impl Places {
             reply: Paths::new(own().chain(ENVELOPE).chain(block()).chain(CONTENTS)),
             list: Paths::new(own().chain(LIST).chain(ENVELOPE)),
             opening: Paths::new(own().chain(OPENING).chain(ENVELOPE)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_is_heard() {
+        let reply = ENVELOPE.len() + BLOCK.len() * BLOCKS.len() + CONTENTS.len();
+        for places in [REQUEST.len(), reply, LIST.len() + ENVELOPE.len(), OPENING.len() + ENVELOPE.len()] {
+            assert!(places + MOST_OPAQUE <= 64, "{places}");
         }
     }
 }

@@ -12,7 +12,7 @@ use super::{Inner, objection, tell};
 
 impl Inner {
     pub(super) fn request(&self, exchange: &mut Exchange) -> Verdict {
-        if !says_something(exchange) || self.is_exempt(exchange) {
+        if self.is_idle(exchange) || !says_something(exchange) || self.is_exempt(exchange) {
             return Verdict::Pass;
         }
         let egress = self.handled(exchange).is_some_and(|tool| tool.handling.dlp.egress);

@@ -11,7 +11,7 @@ use gateway_core::dlp::DlpSet;
 use gateway_dlp::{Detectors, Rule};
 use serde::{Deserialize, Serialize};
 
-use super::places::Places;
+use super::places::{MOST_OPAQUE, Places};
 use super::scope::Way;
 
 /// By rule, tag, severity or `*`; the closest word wins.
@@ -88,6 +88,9 @@ impl DlpSettings {
         for (place, path) in self.opaque.iter().enumerate().filter(|(_, path)| !path.starts_with('/')) {
             found.push((format!("opaque[{place}]"), format!("`{path}` must begin at the message, with `/`")));
         }
+        if self.opaque.len() > MOST_OPAQUE {
+            found.push(("opaque".into(), format!("has {} places; at most {MOST_OPAQUE} are heard", self.opaque.len())));
+        }
         if self.hold.bytes > Hold::MOST.bytes {
             found.push(("hold.bytes".into(), format!("must be at most {}", Hold::MOST.bytes)));
         }
@@ -112,6 +115,11 @@ impl DlpRules {
         let digest = digest::named(&[detectors.digest().as_bytes(), &settled].concat());
         let places = Places::new(&settings.opaque);
         Self { detectors, settings, places, digest }
+    }
+
+    /// Every set has the one rule for what cannot be read to its end.
+    pub(super) fn looks_for_nothing(&self) -> bool {
+        self.detectors.rules().len() <= 1
     }
 
     /// Whether some detector goes by this name, as an id or a tag, or it is a severity.

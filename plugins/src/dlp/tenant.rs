@@ -2,15 +2,16 @@
 //! shipped rules do.
 
 use std::any::Any;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use gateway_core::ToolName;
 use gateway_core::content::Action;
 use gateway_core::digest;
 use gateway_core::dlp::DlpSet;
 use gateway_core::live::{Broken, TenantRules};
 use gateway_core::ports::DlpRow;
 use gateway_core::verdict::PolicyMode;
+use gateway_core::ToolName;
 use gateway_dlp::{Boundary, ContextWords, Detectors, Dictionary, Rule, Severity, WrittenDetector};
 use serde::Deserialize;
 use serde_json::Value;
@@ -105,7 +106,8 @@ pub fn compile_rows(rows: &[DlpRow], operator: &Arc<dyn DlpSet>) -> (Option<Arc<
     let operator = DlpRules::of(operator);
     let mut broken = Vec::new();
     let mut made = TenantDlp { detectors: None, own: Vec::new(), words: Vec::new(), digest: String::new() };
-    let mut written = Vec::new();
+    let mut written: Vec<WrittenDetector> = Vec::new();
+    let mut names = HashMap::new();
     let mut read = Vec::new();
     for row in rows.iter().filter(|row| row.is_active) {
         match read_row(row, &operator) {
@@ -113,16 +115,17 @@ pub fn compile_rows(rows: &[DlpRow], operator: &Arc<dyn DlpSet>) -> (Option<Arc<
                 read.push((&row.name, &row.patterns, &row.severity));
                 for item in items {
                     match item {
-                        Read::Detector(detector, own) => {
+                        Read::Detector(mut detector, own) => {
+                            detector.id = unused(&written, &slug(&row.name));
+                            names.insert(detector.id.clone(), row.name.clone());
                             written.push(*detector);
                             made.own.push(own);
                         }
-                        Read::Word(direction, rule, action) => {
-                            match made.words.iter_mut().find(|(to, _)| *to == direction) {
-                                Some((_, said)) => drop(said.insert(rule, action)),
-                                None => made.words.push((direction, ByRule::from([(rule, action)]))),
-                            }
-                        }
+                        Read::Word(direction, rule, action) => match made.words.iter_mut().find(|(to, _)| *to == direction)
+                        {
+                            Some((_, said)) => drop(said.insert(rule, action)),
+                            None => made.words.push((direction, ByRule::from([(rule, action)]))),
+                        },
                     }
                 }
             }
@@ -138,7 +141,8 @@ pub fn compile_rows(rows: &[DlpRow], operator: &Arc<dyn DlpSet>) -> (Option<Arc<
             Ok(detectors) => made.detectors = Some(detectors),
             Err(problems) => {
                 for problem in problems {
-                    broken.push(told_broken(&problem.id, format!("{}: {}", problem.field, problem.problem)));
+                    let name = names.get(&problem.id).unwrap_or(&problem.id);
+                    broken.push(told_broken(name, format!("{}: {}", problem.field, problem.problem)));
                 }
                 return (None, broken);
             }
@@ -168,11 +172,7 @@ fn read_row(row: &DlpRow, operator: &DlpRules) -> Result<Vec<Read>, String> {
     let mut read = Vec::new();
     for (place, item) in items.iter().enumerate() {
         let at = |what: String| format!("patterns[{place}]: {what}");
-        let id = match place {
-            0 => row.name.clone(),
-            _ => format!("{} {}", row.name, place + 1),
-        };
-        read.push(read_item(item, id, severity, operator).map_err(at)?);
+        read.push(read_item(item, &row.name, severity, operator).map_err(at)?);
     }
     Ok(read)
 }
@@ -187,15 +187,12 @@ fn severity(written: Option<&str>) -> Result<Severity, String> {
     }
 }
 
-fn read_item(item: &Value, id: String, severity: Severity, operator: &DlpRules) -> Result<Read, String> {
+fn read_item(item: &Value, name: &str, severity: Severity, operator: &DlpRules) -> Result<Read, String> {
     let written = WrittenItem::deserialize(item).map_err(|_| {
-        "must be a regular expression, or an object with `regex`, `dictionary` or `rule` and what belongs to it"
-            .to_owned()
+        "must be a regular expression, or an object with `regex`, `dictionary` or `rule` and what belongs to it".to_owned()
     })?;
-    let title = id.clone();
-    let label = label(&id);
-    let plain =
-        WrittenDetector { id, title, tier: 1, severity, label, boundary: Boundary::None, ..WrittenDetector::default() };
+    let (title, label) = (name.to_owned(), slug(name).to_uppercase());
+    let plain = WrittenDetector { title, tier: 1, severity, label, boundary: Boundary::None, ..WrittenDetector::default() };
     let (detector, own) = match written {
         WrittenItem::Plain(regex) => {
             let own = OwnRule { action: None, tools: Vec::new(), direction: None };
@@ -233,9 +230,7 @@ fn read_item(item: &Value, id: String, severity: Severity, operator: &DlpRules) 
 /// An expression that fits everywhere would hide everything, letter by letter.
 fn sound(regex: String) -> Result<String, String> {
     match regex::Regex::new(&regex) {
-        Ok(compiled) if compiled.is_match("") => {
-            Err("regex: matches nothing at all, so it would match everywhere".into())
-        }
+        Ok(compiled) if compiled.is_match("") => Err("regex: matches nothing at all, so it would match everywhere".into()),
         Ok(_) => Ok(regex),
         Err(error) => Err(format!("regex: {}", error.to_string().lines().last().unwrap_or_default().trim())),
     }
@@ -251,17 +246,25 @@ fn is_critical(key: &str, operator: &DlpRules) -> bool {
         .any(|rule| rule.severity == Severity::Critical)
 }
 
-/// What stands in the mask: letters and digits of the name.
-fn label(name: &str) -> String {
-    let label: String = name
-        .chars()
-        .take(40)
-        .map(|letter| if letter.is_ascii_alphanumeric() { letter.to_ascii_uppercase() } else { '_' })
-        .collect();
-    match label.trim_matches('_') {
-        "" => "REDACTED".into(),
-        label => label.into(),
+/// The name as traces and masks have it: small letters and digits of it.
+fn slug(name: &str) -> String {
+    let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' };
+    let slug: String = name.chars().take(40).map(plain).collect();
+    match slug.trim_matches('_') {
+        "" => "redacted".into(),
+        slug => slug.into(),
     }
+}
+
+/// A row may have many patterns, and two rows one name.
+fn unused(written: &[WrittenDetector], slug: &str) -> String {
+    let mut id = slug.to_owned();
+    let mut number = 1;
+    while written.iter().any(|known| known.id == id) {
+        number += 1;
+        id = format!("{slug}_{number}");
+    }
+    id
 }
 
 impl TenantDlp {
@@ -283,8 +286,7 @@ impl TenantDlp {
     pub(super) fn wants(&self, operator: &DlpRules, rule: &Rule, way: Way) -> Option<Action> {
         let said = |(towards, said): &(Option<Towards>, ByRule)| {
             let fits = towards.is_none_or(|towards| towards.is(way));
-            let word =
-                || named(said, rule).or_else(|| said.get(rule.severity.as_str()).or_else(|| said.get("*")).copied());
+            let word = || named(said, rule).or_else(|| said.get(rule.severity.as_str()).or_else(|| said.get("*")).copied());
             fits.then(word).flatten()
         };
         let wanted = self.words.iter().filter_map(said).max()?;

@@ -2,12 +2,12 @@
 
 use super::digits::Digits;
 
-/// First and last prefix (both as many digits as written), shortest and longest number.
+/// Prefix from and to, its digits, least and most digits of the number.
 type Range = (u64, u64, usize, usize, usize);
 
-/// Prefix from, prefix to, its digits, least digits, most digits. Wide ranges are listed whole: a number that passes Luhn
+/// Wide ranges are listed whole: a number that passes Luhn
 /// and lies in one of them is worth hiding even if the issuer has not begun to use it.
-const BRANDS: [Range; 34] = [
+const BRANDS: [Range; 32] = [
     (4, 4, 1, 16, 16),
     (4, 4, 1, 13, 13),
     (4, 4, 1, 19, 19),
@@ -25,8 +25,8 @@ const BRANDS: [Range; 34] = [
     (3095, 3095, 4, 14, 19),
     (36, 36, 2, 14, 19),
     (38, 39, 2, 14, 19),
-    // JCB.
-    (3528, 3589, 4, 16, 19),
+    // JCB has 3528 to 3589 of it, RuPay some more; test data takes all.
+    (35, 35, 2, 16, 19),
     (2131, 2131, 4, 15, 15),
     (1800, 1800, 4, 15, 15),
     // UnionPay.
@@ -37,8 +37,6 @@ const BRANDS: [Range; 34] = [
     (9792, 9792, 4, 16, 16),
     (60, 60, 2, 16, 16),
     (508, 508, 3, 16, 16),
-    (353, 353, 3, 16, 16),
-    (356, 356, 3, 16, 16),
     // Maestro and the national debit schemes under it.
     (5018, 5020, 4, 12, 19),
     (5038, 5038, 4, 12, 19),

@@ -5,9 +5,9 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 /// Four numbers with dots that are no version and no mask. Loopback, unspecified and broadcast name no machine.
 pub fn ipv4(text: &str) -> bool {
     let Ok(address) = text.parse::<Ipv4Addr>() else { return false };
-    let [first, .., last] = address.octets();
-    // 0.x is nobody, 255.x is a mask; 1.0.0.0 to 9.x.x.0 are far more often versions.
-    !address.is_loopback() && first != 0 && first != 255 && !(first < 10 && last == 0) && !is_version_like(address)
+    let [first, ..] = address.octets();
+    // 0.x is nobody, 255.x is a mask.
+    !address.is_loopback() && first != 0 && first != 255 && !is_version_like(address)
 }
 
 /// `1.2.3.4`, `2.10.0.1`: all parts small. Real addresses of that kind are lost, versions are not masked.
@@ -51,6 +51,7 @@ mod tests {
             ("192.168.1.20", true),
             ("203.0.113.7", true),
             ("10.0.0.5", true),
+            ("3.206.134.0", true),
             ("8.8.8.8", false),
             ("1.2.3.4", false),
             ("127.0.0.1", false),

@@ -1,41 +1,14 @@
 //! What people write where a secret will stand: `your-api-key`, `xxxx`, `${TOKEN}`, `<password>`, `changeme`.
 
 /// Parts that no generated secret has. Short ones would be found in random texts by chance, so none is below five letters.
-const WORDS: [&str; 30] = [
-    "your_",
-    "your-",
-    "yourapi",
-    "yourkey",
-    "yoursecret",
-    "yourtoken",
-    "yourpass",
-    "example",
-    "placeholder",
-    "changeme",
-    "change_me",
-    "change-me",
-    "replace",
-    "insert",
-    "dummy",
-    "sample",
-    "redacted",
-    "not_a_real",
-    "notreal",
-    "fake_",
-    "fake-",
-    "todo:",
-    "_here",
-    "-here",
-    "mysecret",
-    "my_secret",
-    "my-secret",
-    "undefined",
-    "xxxxx",
-    "*****",
+const WORDS: [&str; 33] = [
+    "your_", "your-", "yourapi", "yourkey", "yoursecret", "yourtoken", "yourpass", "example_", "example-", "_example", "-example",
+    "placeholder", "changeme", "change_me", "change-me", "replace", "insert", "dummy", "sample", "redacted", "not_a_real", "notreal",
+    "fake_", "fake-", "todo:", "_here", "-here", "mysecret", "my_secret", "my-secret", "undefined", "xxxxx", "*****",
 ];
 
 pub fn is_one(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
+    let lower = password_of(text).to_ascii_lowercase();
     let value = lower.trim_matches(|letter: char| matches!(letter, '"' | '\'' | '`' | ' '));
     let wrapped = [("<", ">"), ("${", "}"), ("{{", "}}"), ("%", "%"), ("[", "]"), ("$(", ")")];
     wrapped.iter().any(|(open, close)| value.starts_with(open) && value.ends_with(close))
@@ -43,7 +16,12 @@ pub fn is_one(text: &str) -> bool {
         || value.contains('…')
         || WORDS.iter().any(|word| value.contains(word))
         || one_letter(value)
-        || counting(value)
+}
+
+/// In `scheme://user:password@host` only the password may be missing; the host may well be an example.
+fn password_of(text: &str) -> &str {
+    let userinfo = text.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@')).map(|(userinfo, _)| userinfo);
+    userinfo.and_then(|userinfo| userinfo.split_once(':')).map_or(text, |(_, password)| password)
 }
 
 /// Behind the last separator nothing but one letter over and over: `sk_live_0000000000`.
@@ -52,7 +30,7 @@ fn one_letter(value: &str) -> bool {
     body.len() >= 6 && body.bytes().collect::<Vec<_>>().windows(2).all(|pair| pair.first() == pair.last())
 }
 
-/// `1234567890abcdef`, `abcdefghijkl`, `0123456789`: keys of documentation.
+/// `1234567890abcdef`, `abcdefghijkl`, `0123456789`: numbers of documentation.
 pub fn counting(value: &str) -> bool {
     let bytes = value.as_bytes();
     let steps = bytes.windows(2).filter(|pair| match pair {
@@ -75,12 +53,14 @@ mod tests {
             ("AKIAXXXXXXXXXXXXXXXX", true),
             ("sk_live_000000000000000000000000", true),
             ("sk-...", true),
-            ("1234567890abcdef1234567890abcdef", true),
+            ("postgres://app:${PASSWORD}@db/x", true),
+            ("postgres://app:s3cr3t@db.example-1.org/x", false),
             ("changeme", true),
             ("hunter2-Correct", false),
             ("q7Zr0Kp3VbT9xLw2mNcY", false),
         ] {
             assert_eq!(is_one(text), expected, "{text}");
         }
+        assert!(counting("1234567890") && counting("abcdefgh01234567") && !counting("q7Zr0Kp3VbT9"));
     }
 }

@@ -1,0 +1,92 @@
+//! Numbers of so many digits, whatever stands between them.
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::{Compiled, Detectors};
+use crate::spots::{DigitRun, is_digit};
+
+/// Hands every window of a run to `candidate` that a detector wants, longest first from each group of digits; a window that is
+/// taken (`true`) ends the search before its end.
+pub(super) fn windows(text: &str, run: DigitRun, wanted: (u32, u32), mut candidate: impl FnMut(Range<usize>) -> bool) {
+    if run.count < wanted.0 {
+        return;
+    }
+    let bytes = text.as_bytes();
+    let groups = groups(bytes, run);
+    let mut floor = run.start;
+    for (first, group) in groups.iter().enumerate() {
+        if group.start < floor || is_fraction(bytes, &groups, first) {
+            continue;
+        }
+        let mut count = 0;
+        let mut ends: SmallVec<[usize; 20]> = SmallVec::new();
+        for next in groups.iter().skip(first) {
+            count += u32::try_from(next.len()).unwrap_or(u32::MAX);
+            if count > wanted.1 {
+                break;
+            }
+            if count >= wanted.0 {
+                ends.push(next.end);
+            }
+        }
+        for end in ends.into_iter().rev() {
+            if candidate(group.start..end) {
+                floor = end;
+                break;
+            }
+        }
+    }
+}
+
+fn groups(bytes: &[u8], run: DigitRun) -> SmallVec<[Range<usize>; 8]> {
+    let mut groups: SmallVec<[Range<usize>; 8]> = SmallVec::new();
+    for at in run.start..run.end {
+        if !bytes.get(at).is_some_and(|byte| is_digit(*byte)) {
+            continue;
+        }
+        match groups.last_mut() {
+            Some(last) if last.end == at => last.end += 1,
+            _ => groups.push(at..at + 1),
+        }
+    }
+    groups
+}
+
+/// `0.4111111111111111`: what follows the point of a number is no number of its own.
+fn is_fraction(bytes: &[u8], groups: &[Range<usize>], group: usize) -> bool {
+    let (Some(this), Some(before)) = (groups.get(group), group.checked_sub(1).and_then(|before| groups.get(before)))
+    else {
+        return false;
+    };
+    before.len() <= 6
+        && this.len() >= 7
+        && before.end + 1 == this.start
+        && bytes.get(before.end) == Some(&b'.')
+        && before.start.checked_sub(1).and_then(|at| bytes.get(at)) != Some(&b'.')
+}
+
+/// `550e8400-e29b-41d4-a716-446655440000` around the run: nothing in it is a number.
+pub(super) fn in_uuid(bytes: &[u8], run: DigitRun) -> bool {
+    const DASHES: [usize; 4] = [8, 13, 18, 23];
+    const LENGTH: usize = 36;
+    let part = |byte: &u8| byte.is_ascii_hexdigit() || *byte == b'-';
+    let before = bytes.get(run.start.saturating_sub(LENGTH)..run.start).unwrap_or_default();
+    let start = run.start - before.iter().rev().take_while(|byte| part(byte)).count();
+    let token = bytes.get(start..start + LENGTH).unwrap_or_default();
+    token.len() == LENGTH
+        && token
+            .iter()
+            .enumerate()
+            .all(|(at, byte)| if DASHES.contains(&at) { *byte == b'-' } else { byte.is_ascii_hexdigit() })
+}
+
+impl Detectors {
+    pub(super) fn windowed(&self) -> impl Iterator<Item = (u16, &Compiled, (u32, u32))> {
+        self.windows.iter().filter_map(|index| {
+            let detector = self.compiled.get(usize::from(*index))?;
+            Some((*index, detector, detector.window?))
+        })
+    }
+}

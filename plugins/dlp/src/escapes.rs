@@ -1,0 +1,169 @@
+//! Texts written in escapes: percent signs, backslashes, HTML entities, quoted-printable. All at once, because they are mixed.
+
+use crate::mapped::{Mapped, small};
+
+/// The text with one layer of escapes taken off; `None` where there is none.
+pub(crate) fn peeled(text: &str) -> Option<Mapped> {
+    let bytes = text.as_bytes();
+    let printable = quoted_printable(bytes);
+    let begins = |byte: &u8| matches!(byte, b'%' | b'\\' | b'&') || (printable && *byte == b'=');
+    let mut at = bytes.iter().position(begins)?;
+    let mut out: Vec<u8> = Vec::with_capacity(bytes.len());
+    let mut from: Vec<u32> = Vec::with_capacity(bytes.len() + 1);
+    out.extend_from_slice(bytes.get(..at)?);
+    from.extend((0..at).map(small));
+    let mut changed = false;
+    while let Some(&byte) = bytes.get(at) {
+        let rest = bytes.get(at + 1..).unwrap_or_default();
+        let escape = match byte {
+            b'%' => hex_byte(rest).map(|byte| (Letter::Byte(byte), 3)),
+            b'\\' => backslash(rest),
+            b'&' => entity(rest),
+            b'=' if printable => soft(rest),
+            _ => None,
+        };
+        match escape {
+            Some((letter, length)) => {
+                changed = true;
+                letter.write(&mut out);
+                from.resize(out.len(), small(at));
+                at += length;
+            }
+            None => {
+                out.push(byte);
+                from.push(small(at));
+                at += 1;
+            }
+        }
+    }
+    changed.then(|| Mapped::of_bytes(out, from, text.len()))
+}
+
+enum Letter {
+    Byte(u8),
+    Char(char),
+    Nothing,
+}
+
+impl Letter {
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Byte(byte) => out.push(*byte),
+            Self::Char(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+            Self::Nothing => {}
+        }
+    }
+}
+
+fn nibble(byte: u8) -> Option<u8> {
+    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
+fn hex_byte(rest: &[u8]) -> Option<u8> {
+    Some(nibble(*rest.first()?)? << 4 | nibble(*rest.get(1)?)?)
+}
+
+fn hex_number(digits: &[u8]) -> Option<u32> {
+    if digits.is_empty() || digits.len() > 6 {
+        return None;
+    }
+    digits.iter().try_fold(0_u32, |sum, digit| Some(sum << 4 | u32::from(nibble(*digit)?)))
+}
+
+/// What follows a backslash; the length counts the backslash.
+fn backslash(rest: &[u8]) -> Option<(Letter, usize)> {
+    let letter = match rest.first()? {
+        b'n' => '\n',
+        b't' => '\t',
+        b'r' => '\r',
+        // No blank: a blank may stand inside a number, and `suspects` does not look for these.
+        b'b' | b'f' | b'v' => '\u{b}',
+        b'"' => '"',
+        b'\'' => '\'',
+        b'\\' => '\\',
+        b'/' => '/',
+        b'x' | b'X' => return hex_byte(rest.get(1..)?).map(|byte| (Letter::Byte(byte), 4)),
+        b'u' | b'U' => return unicode(rest.get(1..)?),
+        _ => return None,
+    };
+    Some((Letter::Char(letter), 2))
+}
+
+fn unicode(rest: &[u8]) -> Option<(Letter, usize)> {
+    if rest.first() == Some(&b'{') {
+        let close = rest.iter().take(8).position(|byte| *byte == b'}')?;
+        let code = hex_number(rest.get(1..close)?)?;
+        return char::from_u32(code).map(|c| (Letter::Char(c), close + 3));
+    }
+    let high = hex_number(rest.get(..4)?)?;
+    if (0xd800..0xdc00).contains(&high) && rest.get(4..6) == Some(b"\\u") {
+        let low = hex_number(rest.get(6..10)?)?;
+        if (0xdc00..0xe000).contains(&low) {
+            let code = 0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+            return char::from_u32(code).map(|c| (Letter::Char(c), 12));
+        }
+    }
+    Some((Letter::Char(char::from_u32(high).unwrap_or('?')), 6))
+}
+
+/// Entities that stand for signs which values are made of.
+const ENTITIES: [(&[u8], char); 23] = [
+    (b"amp", '&'),
+    (b"lt", '<'),
+    (b"gt", '>'),
+    (b"quot", '"'),
+    (b"apos", '\''),
+    (b"nbsp", ' '),
+    (b"commat", '@'),
+    (b"period", '.'),
+    (b"colon", ':'),
+    (b"sol", '/'),
+    (b"bsol", '\\'),
+    (b"lowbar", '_'),
+    (b"hyphen", '-'),
+    (b"dash", '-'),
+    (b"ndash", '-'),
+    (b"mdash", '-'),
+    (b"minus", '-'),
+    (b"plus", '+'),
+    (b"equals", '='),
+    (b"num", '#'),
+    (b"shy", '\u{ad}'),
+    (b"zwnj", '\u{200c}'),
+    (b"zwj", '\u{200d}'),
+];
+
+/// What follows an ampersand; the length counts it.
+fn entity(rest: &[u8]) -> Option<(Letter, usize)> {
+    const LONGEST: usize = 10;
+    let close = rest.iter().take(LONGEST).position(|byte| *byte == b';')?;
+    let name = rest.get(..close)?;
+    let letter = match name {
+        [b'#', b'x' | b'X', digits @ ..] => char::from_u32(hex_number(digits)?)?,
+        [b'#', digits @ ..] => char::from_u32(std::str::from_utf8(digits).ok()?.parse().ok()?)?,
+        _ => ENTITIES.iter().find(|(known, _)| *known == name)?.1,
+    };
+    Some((Letter::Char(letter), close + 2))
+}
+
+/// Signs of quoted-printable; `a=40` in a query is one too, and harmless. The last two are how JSON writes the two before them.
+pub(crate) const QUOTED_PRINTABLE: [&str; 9] = ["=3D", "=40", "=2E", "=2D", "=20", "=\r\n", "=\n", "=\\r", "=\\n"];
+
+fn quoted_printable(bytes: &[u8]) -> bool {
+    memchr::memchr_iter(b'=', bytes).any(|at| {
+        let rest = bytes.get(at..).unwrap_or_default();
+        QUOTED_PRINTABLE.iter().any(|sign| rest.starts_with(sign.as_bytes()))
+    })
+}
+
+/// What follows an equals sign of quoted-printable; the length counts the sign.
+fn soft(rest: &[u8]) -> Option<(Letter, usize)> {
+    match rest {
+        [b'\n', ..] => Some((Letter::Nothing, 2)),
+        [b'\r', b'\n', ..] => Some((Letter::Nothing, 3)),
+        [a, b, ..] if !a.is_ascii_lowercase() && !b.is_ascii_lowercase() => {
+            hex_byte(rest).map(|byte| (Letter::Byte(byte), 3))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,131 @@
+//! Letters that are read like others, and letters that are not seen at all.
+//!
+//! Only what ends in ASCII is folded: every decimal digit, full-width, mathematical, circled and raised letters, dashes and blanks of
+//! all widths. Invisible characters vanish. Everything else stays as it is, so that ordinary prose is never copied.
+
+use unicode_normalization::UnicodeNormalization;
+
+use crate::mapped::Mapped;
+
+pub(crate) enum Folded {
+    Keep,
+    Drop,
+    One(char),
+    Many([u8; 4], usize),
+}
+
+/// The zeros of decimal digits beyond ASCII; nine more follow each.
+const ZEROS: [u32; 61] = [
+    0x0660, 0x06f0, 0x07c0, 0x0966, 0x09e6, 0x0a66, 0x0ae6, 0x0b66, 0x0be6, 0x0c66, 0x0ce6, 0x0d66, 0x0de6, 0x0e50,
+    0x0ed0, 0x0f20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50, 0x1bb0, 0x1c40, 0x1c50,
+    0xa620, 0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0xff10, 0x104a0, 0x10d30, 0x11066, 0x110f0, 0x11136,
+    0x111d0, 0x112f0, 0x11450, 0x114d0, 0x11650, 0x116c0, 0x11730, 0x118e0, 0x11950, 0x11c50, 0x11d50, 0x11da0,
+    0x11f50, 0x16a60, 0x16ac0, 0x16b50, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
+];
+
+pub(crate) fn fold(c: char) -> Folded {
+    let code = u32::from(c);
+    match code {
+        0..=0x9f => Folded::Keep,
+        0xad
+        | 0x34f
+        | 0x61c
+        | 0x115f
+        | 0x1160
+        | 0x17b4
+        | 0x17b5
+        | 0x180b..=0x180f
+        | 0x200b..=0x200f
+        | 0x202a..=0x202e
+        | 0x2060..=0x206f
+        | 0x3164
+        | 0xfe00..=0xfe0f
+        | 0xfeff
+        | 0xffa0
+        | 0xfff9..=0xfffb
+        | 0x1d173..=0x1d17a
+        | 0xe0000..=0xe0fff => Folded::Drop,
+        0xa0 | 0x1680 | 0x2000..=0x200a | 0x202f | 0x205f | 0x3000 => Folded::One(' '),
+        0x2010..=0x2015 | 0x2043 | 0x2212 | 0xfe58 | 0xfe63 | 0xff0d => Folded::One('-'),
+        0xb7 | 0x2022 | 0x2024 | 0x2027 | 0x2219 | 0x22c5 | 0x3002 | 0x30fb | 0xff61 | 0xff65 => Folded::One('.'),
+        0x2044 | 0x2215 => Folded::One('/'),
+        0xff01..=0xff5e => char::from_u32(code - 0xfee0).map_or(Folded::Keep, Folded::One),
+        // Circled digits that have no other form.
+        0x2776..=0x277e | 0x2780..=0x2788 | 0x278a..=0x2792 => digit((code - 0x2775) % 10),
+        0xaa
+        | 0xb2
+        | 0xb3
+        | 0xb9
+        | 0xba
+        | 0x17f
+        | 0x2070..=0x209c
+        | 0x2100..=0x214f
+        | 0x2460..=0x24ff
+        | 0xfb00..=0xfb06
+        | 0xfe50..=0xfe6b
+        | 0x1d400..=0x1d7ff
+        | 0x1f100..=0x1f189 => compatible(c),
+        0x660.. => {
+            let zero = ZEROS.iter().find(|zero| (**zero..**zero + 10).contains(&code));
+            zero.map_or(Folded::Keep, |zero| digit(code - zero))
+        }
+        _ => Folded::Keep,
+    }
+}
+
+fn digit(value: u32) -> Folded {
+    char::from_digit(value, 10).map_or(Folded::Keep, Folded::One)
+}
+
+/// What the standard calls compatible, if that is letters or digits of ASCII.
+fn compatible(c: char) -> Folded {
+    let mut letters = [0; 4];
+    let mut length = 0;
+    for letter in std::iter::once(c).nfkc() {
+        match (u8::try_from(letter), letters.get_mut(length)) {
+            (Ok(byte), Some(place)) if byte.is_ascii_graphic() => *place = byte,
+            _ => return Folded::Keep,
+        }
+        length += 1;
+    }
+    Folded::Many(letters, length)
+}
+
+/// How many bytes the character at `at` has, and whether it is folded. What is no character counts as folded: it must be looked at.
+pub(crate) fn at(text: &[u8], at: usize) -> (usize, bool) {
+    let length = match text.get(at) {
+        Some(0xc2..=0xdf) => 2,
+        Some(0xe0..=0xef) => 3,
+        Some(0xf0..=0xf4) => 4,
+        _ => return (1, true),
+    };
+    let character =
+        text.get(at..at + length).and_then(|bytes| std::str::from_utf8(bytes).ok()).and_then(|s| s.chars().next());
+    match character {
+        Some(character) => (length, !matches!(fold(character), Folded::Keep)),
+        None => (1, true),
+    }
+}
+
+/// The text as it is read; `None` where it is read as it is written.
+pub(crate) fn folded(text: &str) -> Option<Mapped> {
+    if text.is_ascii() {
+        return None;
+    }
+    let first = text.char_indices().find(|(_, c)| !matches!(fold(*c), Folded::Keep)).map(|(at, _)| at)?;
+    let mut out = Mapped::same(text.get(..first)?, text.len());
+    for (at, c) in text.char_indices().skip_while(|(at, _)| *at < first) {
+        match fold(c) {
+            Folded::Keep => out.push(c, at),
+            Folded::Drop => {}
+            Folded::One(c) => out.push(c, at),
+            Folded::Many(letters, length) => {
+                for letter in letters.iter().take(length) {
+                    out.push(char::from(*letter), at);
+                }
+            }
+        }
+    }
+    out.end(text.len());
+    Some(out)
+}

@@ -1,0 +1,93 @@
+//! Changes to a text, made all at once.
+
+use std::ops::Range;
+
+#[derive(Debug, Default)]
+pub(super) struct Edits {
+    all: Vec<Edit>,
+}
+
+#[derive(Debug)]
+struct Edit {
+    start: usize,
+    end: usize,
+    with: String,
+    /// A value over several pieces: what was found in one piece alone gives way.
+    wide: bool,
+}
+
+impl Edits {
+    pub fn add(&mut self, range: Range<usize>, with: String) {
+        self.all.push(Edit { start: range.start, end: range.end, with, wide: false });
+    }
+
+    pub fn add_wide(&mut self, range: Range<usize>, with: String) {
+        self.all.push(Edit { start: range.start, end: range.end, with, wide: true });
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Whether an edit touches this part of the text.
+    pub fn touches(&self, range: &Range<usize>) -> bool {
+        self.all.iter().any(|edit| edit.start < range.end && range.start < edit.end)
+    }
+
+    pub fn into_parts(self) -> impl Iterator<Item = (Range<usize>, String)> {
+        self.all.into_iter().map(|edit| (edit.start..edit.end, edit.with))
+    }
+
+    /// In order and without overlaps.
+    pub fn merged(mut self) -> Vec<(Range<usize>, String)> {
+        self.all.sort_by_key(|edit| (edit.start, !edit.wide));
+        let mut merged: Vec<Edit> = Vec::with_capacity(self.all.len());
+        for edit in self.all {
+            match merged.last_mut() {
+                // Two readings of the same place: all of it goes.
+                Some(last) if edit.start < last.end => {
+                    last.end = last.end.max(edit.end);
+                    if edit.wide && !last.wide {
+                        last.with = edit.with;
+                        last.wide = true;
+                    }
+                }
+                _ => merged.push(edit),
+            }
+        }
+        merged.into_iter().map(|edit| (edit.start..edit.end, edit.with)).collect()
+    }
+
+    /// The text as it is now; `None` where nothing is changed.
+    pub fn applied(self, text: &str) -> Option<String> {
+        if self.all.is_empty() {
+            return None;
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut at = 0;
+        for (range, with) in self.merged() {
+            out.push_str(text.get(at..range.start).unwrap_or_default());
+            out.push_str(&with);
+            at = range.end;
+        }
+        out.push_str(text.get(at..).unwrap_or_default());
+        Some(out)
+    }
+}
+
+/// The text as it stands between quotes in JSON.
+pub(super) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,177 @@
+//! Values that are cut in two: over neighbouring strings of an array, members of an object, or blocks of one text.
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::string::unescaped;
+use super::walk::{Place, Walk, blocked};
+use super::{Finding, Kind};
+use crate::mapped::Mapped;
+use crate::spots::{is_digit, is_separator};
+use crate::{Blocked, Severity};
+
+/// Longer lists of strings are lists, not pieces.
+pub(super) const MOST_NEIGHBOURS: usize = 8;
+/// Where strings lie between their quotes; one more than are joined, to tell a long list.
+pub(super) type Neighbours = SmallVec<[(usize, usize); MOST_NEIGHBOURS + 1]>;
+/// Of a long piece only so much is read with its neighbour.
+const REACH: usize = 4096;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Neighbourhood {
+    /// Said to be one text.
+    Pieces,
+    Elements,
+    /// The members of an object seldom are: only what can hardly be chance counts.
+    Members,
+}
+
+/// One piece: where it lies in the joined text, and how to get back.
+struct Part {
+    joined: Range<usize>,
+    /// Where the joined text's part begins, in the piece as it is read.
+    skipped: usize,
+    raw_start: usize,
+    decoded: Option<Mapped>,
+}
+
+impl Part {
+    fn raw(&self, joined: Range<usize>) -> Range<usize> {
+        let inner = joined.start - self.joined.start + self.skipped..joined.end - self.joined.start + self.skipped;
+        let inner = self.decoded.as_ref().map_or(inner.clone(), |map| map.origin(inner));
+        self.raw_start + inner.start..self.raw_start + inner.end
+    }
+}
+
+impl Walk<'_, '_> {
+    pub(super) fn join(
+        &mut self,
+        list: &[(usize, usize)],
+        of: Neighbourhood,
+        place: &Place<'_>,
+    ) -> Result<(), Blocked> {
+        if list.len() < 2 || (of != Neighbourhood::Pieces && list.len() > MOST_NEIGHBOURS) {
+            return Ok(());
+        }
+        let bytes = self.text.as_bytes();
+        let piece = |(start, end): (usize, usize)| bytes.get(start..end).unwrap_or_default();
+        let mut first = 0;
+        for cut in 1..=list.len() {
+            let goes_on = match (list.get(cut - 1), list.get(cut)) {
+                (Some(before), Some(after)) => cuts(piece(*before), piece(*after)),
+                _ => false,
+            };
+            if !goes_on {
+                if cut - first > 1 {
+                    self.read_joined(list.get(first..cut).unwrap_or_default(), of, place)?;
+                }
+                first = cut;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_joined(&mut self, list: &[(usize, usize)], of: Neighbourhood, place: &Place<'_>) -> Result<(), Blocked> {
+        let mut joined = String::new();
+        let mut parts: Vec<Part> = Vec::new();
+        for (index, (start, end)) in list.iter().enumerate() {
+            let raw = self.text.get(*start..*end).unwrap_or_default();
+            let decoded = unescaped(raw);
+            let text = decoded.as_ref().map_or(raw, Mapped::text);
+            let skipped = if index == 0 { floor(text, text.len().saturating_sub(REACH)) } else { 0 };
+            let shown = text.get(skipped..).unwrap_or_default();
+            let shown = if index + 1 == list.len() { shown.get(..floor(shown, REACH)).unwrap_or(shown) } else { shown };
+            let begin = joined.len();
+            joined.push_str(shown);
+            parts.push(Part { joined: begin..joined.len(), skipped, raw_start: *start, decoded });
+        }
+        for one in self.redaction.findings(&joined, place.key(), false) {
+            self.take_joined(&one, &parts, of, place)?;
+        }
+        Ok(())
+    }
+
+    fn take_joined(
+        &mut self,
+        one: &Finding,
+        parts: &[Part],
+        of: Neighbourhood,
+        place: &Place<'_>,
+    ) -> Result<(), Blocked> {
+        let mut touched: SmallVec<[Range<usize>; 4]> = SmallVec::new();
+        let mut whole_groups = true;
+        for part in parts {
+            let range = part.joined.start.max(one.start)..part.joined.end.min(one.end);
+            if range.start < range.end {
+                let digits = range.len() - range.clone().filter(|at| !self.is_digit_of(one, *at)).count();
+                whole_groups &= digits % 4 == 0;
+                touched.push(part.raw(range));
+            }
+        }
+        if touched.len() < 2 {
+            return Ok(());
+        }
+        let severity = self
+            .redaction
+            .sets
+            .get(one.set)
+            .and_then(|set| set.rule(one.rule))
+            .map_or(Severity::High, |rule| rule.severity);
+        let number = one.value.bytes().all(|byte| is_digit(byte) || is_separator(byte));
+        if of == Neighbourhood::Members && (severity < Severity::High || (number && !whole_groups)) {
+            return Ok(());
+        }
+        // An address that was found on one side is whole; what stands before or behind it is another word.
+        let known = touched.iter().filter(|range| self.edits.touches(range)).count();
+        if known == touched.len() || (known > 0 && one.value.contains('@')) {
+            return Ok(());
+        }
+        let with = self.redaction.replacement(one, Kind::Text, self.found).map_err(|rule| blocked(rule, place))?;
+        if let Some(with) = with {
+            for (index, range) in touched.into_iter().enumerate() {
+                self.edits.add_wide(range, if index == 0 { with.clone() } else { String::new() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the finding's value has a digit there; only asked of values that are as long as their place.
+    fn is_digit_of(&self, one: &Finding, at: usize) -> bool {
+        at.checked_sub(one.start).and_then(|at| one.value.as_bytes().get(at)).is_some_and(|byte| is_digit(*byte))
+    }
+}
+
+/// Whether a value may go on from one piece to the next.
+pub(super) fn cuts(before: &[u8], after: &[u8]) -> bool {
+    const NEAR: usize = 4;
+    const FAR: usize = 64;
+    let (Some(last), Some(next)) = (before.last(), after.first()) else {
+        return false;
+    };
+    let number = |bytes: &mut dyn Iterator<Item = &u8>| {
+        bytes.take(NEAR).find(|byte| !is_separator(**byte)).is_some_and(|byte| is_digit(*byte))
+    };
+    if number(&mut before.iter().rev()) && number(&mut after.iter()) {
+        return true;
+    }
+    let part =
+        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'=' | b'.' | b'@');
+    if !part(last) || !part(next) {
+        return false;
+    }
+    let tail = before.iter().rev().take(FAR).take_while(|byte| part(byte));
+    let head = after.iter().take(FAR).take_while(|byte| part(byte));
+    let long = tail.clone().count() + head.clone().count() >= 16;
+    let mixed = tail.clone().chain(head.clone()).any(|byte| is_digit(*byte));
+    let address = tail.chain(head).any(|byte| *byte == b'@');
+    address || (long && mixed)
+}
+
+fn floor(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}

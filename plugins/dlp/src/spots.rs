@@ -1,0 +1,224 @@
+//! Where it is worth to look: one pass over the bytes, one table, no state but a few numbers.
+//!
+//! The same pass reads a raw message (may it hold anything?) and a decoded text (where is it?). It is sound for raw JSON because
+//! what it looks for is ASCII, and JSON can break ASCII text only by escapes, which are spots themselves.
+
+use crate::fold;
+
+/// Something that a detector may begin from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spot {
+    At(usize),
+    /// Digits with at most three separators between two of them.
+    Digits(DigitRun),
+    /// Letters of a token without a break.
+    Run {
+        start: usize,
+        end: usize,
+    },
+    /// Hexadecimal digits and colons.
+    Colons {
+        start: usize,
+        end: usize,
+        count: u32,
+    },
+    /// Something that has to be decoded before anybody can say.
+    Encoded(usize),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DigitRun {
+    pub start: usize,
+    pub end: usize,
+    pub count: u32,
+    pub dots: u32,
+}
+
+/// What is too little to be told.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Least {
+    pub digits: u32,
+    pub dots: u32,
+    pub run: usize,
+    pub colons: u32,
+    pub at: bool,
+}
+
+impl Least {
+    /// Nothing but what is encoded.
+    pub const NOTHING: Self =
+        Self { digits: u32::MAX, dots: u32::MAX, run: SHORTEST_ENCODED, colons: u32::MAX, at: false };
+}
+
+/// Shorter runs are not looked at as base64: eight bytes.
+pub(crate) const SHORTEST_ENCODED: usize = 12;
+/// Separators between two digits of one number.
+const WIDEST_GAP: usize = 3;
+
+const DIGIT: u8 = 1;
+const HEX: u8 = 2;
+const TOKEN: u8 = 4;
+const SEPARATOR: u8 = 8;
+const SIGN: u8 = 16;
+
+static CLASSES: [u8; 256] = classes();
+
+#[expect(clippy::indexing_slicing, reason = "computed when compiled; the table has a place for every byte")]
+const fn classes() -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut at = 0;
+    while at < 256 {
+        let byte = at as u8;
+        let mut class = 0;
+        if byte.is_ascii_digit() {
+            class |= DIGIT;
+        }
+        if byte.is_ascii_hexdigit() {
+            class |= HEX;
+        }
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-' | b'=') {
+            class |= TOKEN;
+        }
+        if matches!(byte, b' ' | b'.' | b'-' | b'/' | b'(' | b')' | b'_') {
+            class |= SEPARATOR;
+        }
+        if matches!(byte, b'@' | b'%' | b'\\' | b'&' | b':') || byte >= 0x80 {
+            class |= SIGN;
+        }
+        table[at] = class;
+        at += 1;
+    }
+    table
+}
+
+#[inline]
+#[expect(clippy::indexing_slicing, reason = "the table has a place for every byte")]
+fn class(byte: u8) -> u8 {
+    CLASSES[byte as usize]
+}
+
+pub(crate) fn is_digit(byte: u8) -> bool {
+    class(byte) & DIGIT != 0
+}
+
+pub(crate) fn is_separator(byte: u8) -> bool {
+    class(byte) & SEPARATOR != 0
+}
+
+/// Hands every spot to `found`, in the order of their ends, until it says that it has heard enough.
+pub(crate) fn spots(text: &[u8], least: &Least, mut found: impl FnMut(Spot) -> bool) {
+    let mut at = 0;
+    let mut number: Option<DigitRun> = None;
+    let mut colons_until = 0;
+    while let Some(&byte) = text.get(at) {
+        let kind = class(byte);
+        if kind & (TOKEN | SIGN) == 0 {
+            at += 1;
+            continue;
+        }
+        if kind & TOKEN != 0 {
+            let start = at;
+            let mut seen = kind;
+            at += 1;
+            while let Some(&next) = text.get(at) {
+                let kind = class(next);
+                if kind & TOKEN == 0 {
+                    break;
+                }
+                seen |= kind;
+                at += 1;
+            }
+            if at - start >= least.run && !found(Spot::Run { start, end: at }) {
+                return;
+            }
+            if seen & DIGIT != 0 && !digits(text, start, at, &mut number, least, &mut found) {
+                return;
+            }
+            continue;
+        }
+        let goes_on = match byte {
+            b'@' => !least.at || found(Spot::At(at)),
+            b':' if at >= colons_until => {
+                let spot = colons(text, at, colons_until);
+                colons_until = spot.1;
+                spot.2 < least.colons || found(Spot::Colons { start: spot.0, end: spot.1, count: spot.2 })
+            }
+            b'%' | b'\\' | b'&' => !escapes(text, at) || found(Spot::Encoded(at)),
+            0x80.. => {
+                let (length, folds) = fold::at(text, at);
+                let goes_on = !folds || found(Spot::Encoded(at));
+                at += length.saturating_sub(1);
+                goes_on
+            }
+            _ => true,
+        };
+        if !goes_on {
+            return;
+        }
+        at += 1;
+    }
+    if let Some(run) = number {
+        tell(run, least, &mut found);
+    }
+}
+
+fn tell(run: DigitRun, least: &Least, found: &mut impl FnMut(Spot) -> bool) -> bool {
+    (run.count < least.digits && run.dots < least.dots) || found(Spot::Digits(run))
+}
+
+/// Takes the digits of a token into the run that is open, or begins another.
+fn digits(
+    text: &[u8],
+    start: usize,
+    end: usize,
+    open: &mut Option<DigitRun>,
+    least: &Least,
+    found: &mut impl FnMut(Spot) -> bool,
+) -> bool {
+    for (offset, byte) in text.get(start..end).unwrap_or_default().iter().enumerate() {
+        if class(*byte) & DIGIT == 0 {
+            continue;
+        }
+        let at = start + offset;
+        if let Some(run) = open {
+            if run.end == at {
+                run.end += 1;
+                run.count += 1;
+                continue;
+            }
+            let gap = text.get(run.end..at).unwrap_or_default();
+            if gap.len() <= WIDEST_GAP && gap.iter().all(|byte| is_separator(*byte)) {
+                run.dots += u32::from(gap == b".");
+                run.end = at + 1;
+                run.count += 1;
+                continue;
+            }
+            if !tell(*run, least, found) {
+                return false;
+            }
+        }
+        *open = Some(DigitRun { start: at, end: at + 1, count: 1, dots: 0 });
+    }
+    true
+}
+
+/// Start, end and number of colons of what stands around the one at `at`.
+fn colons(text: &[u8], at: usize, floor: usize) -> (usize, usize, u32) {
+    let before = text.get(floor..at).unwrap_or_default();
+    let start = at - before.iter().rev().take_while(|byte| class(**byte) & HEX != 0).count();
+    let after = text.get(at..).unwrap_or_default();
+    let length = after.iter().take_while(|byte| class(**byte) & HEX != 0 || **byte == b':').count();
+    let count = after.iter().take(length).filter(|byte| **byte == b':').count();
+    (start, at + length.max(1), u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+/// Whether an escape may begin here. May be wrong in saying yes, not in saying no.
+fn escapes(text: &[u8], at: usize) -> bool {
+    let next = |ahead: usize| text.get(at + ahead).copied().unwrap_or_default();
+    match text.get(at) {
+        Some(b'%') => next(1).is_ascii_hexdigit() && next(2).is_ascii_hexdigit(),
+        Some(b'\\') => matches!(next(1), b'u' | b'x' | b'U' | b'X' | b'/'),
+        Some(b'&') => next(1) == b'#' || next(1).is_ascii_lowercase(),
+        _ => false,
+    }
+}
