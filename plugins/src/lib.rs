@@ -1,6 +1,7 @@
 //! The judges and mutators of the chain, one file each. Synchronous, over data they already hold.
 
 pub mod access;
+pub mod dlp;
 pub mod manifest;
 pub mod matrix;
 pub mod methods;
@@ -10,15 +11,28 @@ pub mod scan;
 pub mod scopes;
 pub mod standing;
 
+use std::sync::Arc;
+
 use gateway_core::{Plugin, PluginMode, Policies};
 
 /// Every plugin there is, in the order it is heard. Configuration chooses the mode of each, not the order.
-pub const NAMES: [&str; 8] =
-    [scopes::NAME, methods::NAME, standing::NAME, pins::NAME, manifest::NAME, matrix::NAME, access::NAME, rules::NAME];
+pub const NAMES: [&str; 9] =
+    [dlp::NAME, scopes::NAME, methods::NAME, standing::NAME, pins::NAME, manifest::NAME, matrix::NAME, access::NAME, rules::NAME];
 
-/// The chain's plugins, each in the mode the policies give it.
+/// The chain's plugins, each in the mode the policies give it. Hashes of what is taken out are nobody's: for whoever only asks
+/// what would be decided.
 pub fn all(policies: &Policies, mode: impl Fn(&str) -> PluginMode) -> Vec<(Plugin, PluginMode)> {
+    all_with(policies, mode, Arc::new(|_| [0; 32]))
+}
+
+/// The same for a gateway that serves tenants, each with a key of its own.
+pub fn all_with(
+    policies: &Policies,
+    mode: impl Fn(&str) -> PluginMode,
+    keys: dlp::MaskKeys,
+) -> Vec<(Plugin, PluginMode)> {
     let plugins = [
+        Plugin::Mutator(Box::new(dlp::Dlp::new(policies, mode(dlp::NAME), keys))),
         Plugin::Judge(Box::new(scopes::Scopes)),
         Plugin::Judge(Box::new(methods::Methods)),
         Plugin::Judge(Box::new(standing::Standing)),

@@ -18,6 +18,10 @@ impl Seal for Glass {
     fn open(&self, sealed: &str) -> Option<Vec<u8>> {
         Some(sealed.as_bytes().to_vec())
     }
+
+    fn derive(&self, _label: &str) -> [u8; 32] {
+        [0; 32]
+    }
 }
 
 pub fn open(input: &[u8]) -> Outcome {

@@ -3,6 +3,7 @@
 //! What is judged is what is sent, because mutators are done before the first judge speaks. No judge silences another:
 //! the strictest verdict wins and every reason is kept.
 
+mod follow;
 mod permit;
 mod ruling;
 #[cfg(test)]
@@ -15,11 +16,13 @@ use gateway_protocol::Reply;
 use serde::{Deserialize, Serialize};
 
 use crate::approvals::Granted;
-use crate::exchange::Exchange;
+use crate::content::{Found, PlainRecorder, Recorder};
+use crate::exchange::{Exchange, Subject};
 use crate::policies::Policies;
 use crate::verdict::{Decision, Objection, Opinion, PolicyMode, Reason, Remedy, Verdict};
 use crate::{classify, scopes};
 
+pub use follow::{Follow, Step};
 pub use permit::{OwnAnswer, Permit};
 pub use ruling::{Compared, Ruling};
 
@@ -31,8 +34,17 @@ pub trait Mutator: Send + Sync {
     fn reviews_replies(&self) -> bool {
         false
     }
-    fn on_reply(&self, _exchange: &Exchange, _reply: &mut Reply) -> Verdict {
+    /// What it finds goes into `found`, whatever it does about it.
+    fn on_reply(&self, _exchange: &Exchange, _reply: &mut Reply, _found: &mut Found) -> Verdict {
         Verdict::Pass
+    }
+    /// A memory for an answer in many messages, where looking at each alone is not enough. It stands in for `on_reply`.
+    fn follow(&self, _exchange: &Exchange) -> Option<Box<dyn Follow>> {
+        None
+    }
+    /// What records are made with, where this plugin knows what they may not hold.
+    fn recorder(&self) -> Option<Arc<dyn Recorder>> {
+        None
     }
 }
 
@@ -57,7 +69,8 @@ pub trait Judge: Send + Sync {
     fn reviews_replies(&self) -> bool {
         false
     }
-    fn on_reply(&self, _exchange: &Exchange, _reply: &Reply) -> Verdict {
+    /// `found` is what the mutators before it found in this reply, and where they changed it.
+    fn on_reply(&self, _exchange: &Exchange, _reply: &Reply, _found: &Found) -> Verdict {
         Verdict::Pass
     }
 }
@@ -95,6 +108,7 @@ pub enum PluginMode {
 pub struct Chain {
     plugins: Vec<(Plugin, PluginMode)>,
     policies: Arc<Policies>,
+    recorder: Arc<dyn Recorder>,
 }
 
 /// Runs a judge, and may time it.
@@ -104,11 +118,21 @@ impl Chain {
     /// Mutators first, whatever order they were given in; among themselves each kind keeps its order.
     pub fn new(mut plugins: Vec<(Plugin, PluginMode)>, policies: Arc<Policies>) -> Self {
         plugins.sort_by_key(|(plugin, _)| matches!(plugin, Plugin::Judge(_)));
-        Self { plugins, policies }
+        let mut recorders = plugins.iter().filter_map(|(plugin, _)| match plugin {
+            Plugin::Mutator(mutator) => mutator.recorder(),
+            Plugin::Judge(_) => None,
+        });
+        let recorder = recorders.next().unwrap_or_else(|| Arc::new(PlainRecorder));
+        Self { plugins, policies, recorder }
     }
 
     pub fn policies(&self) -> &Arc<Policies> {
         &self.policies
+    }
+
+    /// What every record of a call judged here is made with.
+    pub fn recorder(&self) -> &Arc<dyn Recorder> {
+        &self.recorder
     }
 
     pub fn modes(&self) -> impl Iterator<Item = (&'static str, PluginMode)> {
@@ -192,6 +216,7 @@ impl Chain {
             ruling.hear("chain", Opinion::enforced(verdict), false);
         }
         ruling.strictest_first();
+        self.unname(exchange, &mut ruling);
         ruling
     }
 
@@ -200,6 +225,19 @@ impl Chain {
             let verdict = Verdict::deny("failed", "what this call does could not be found out");
             ruling.hear("classify", Opinion::enforced(verdict), false);
         }
+    }
+
+    /// Reasons are written down and shown to others than the caller, and some quote what was asked.
+    fn unname(&self, exchange: &mut Exchange, ruling: &mut Ruling) {
+        let rules = Arc::clone(&exchange.rules);
+        if let Subject::Tool(tool) = &mut exchange.subject {
+            for raised in &mut tool.effective.why {
+                if let Some(hidden) = self.recorder.text(&rules, &raised.message) {
+                    raised.message = hidden;
+                }
+            }
+        }
+        ruling.reword(|message| self.recorder.text(&rules, message));
     }
 
     /// Whether a call like this one may be shown as possible: no judge would deny it. What a human or a wider token may still
@@ -220,11 +258,25 @@ impl Chain {
     }
 
     /// Every message on its way back. The first enforced objection replaces the message.
-    pub fn review(&self, exchange: &Exchange, reply: &mut Reply) -> Result<(), Reason> {
-        for (plugin, mode) in self.plugins.iter().filter(|(plugin, _)| plugin.reviews_replies()) {
+    pub fn review(&self, exchange: &Exchange, reply: &mut Reply) -> Result<Found, Reason> {
+        let mut found = Found::default();
+        self.review_rest(exchange, reply, None, &mut found)?;
+        Ok(found)
+    }
+
+    /// The same for a message that one plugin has looked at already, as the follower of its stream.
+    pub(crate) fn review_rest(
+        &self,
+        exchange: &Exchange,
+        reply: &mut Reply,
+        done: Option<&str>,
+        found: &mut Found,
+    ) -> Result<(), Reason> {
+        let reviewers = self.plugins.iter().filter(|(plugin, _)| plugin.reviews_replies());
+        for (plugin, mode) in reviewers.filter(|(plugin, _)| done != Some(plugin.name())) {
             let heard = catch_unwind(AssertUnwindSafe(|| match plugin {
-                Plugin::Mutator(mutator) => mutator.on_reply(exchange, reply),
-                Plugin::Judge(judge) => judge.on_reply(exchange, reply),
+                Plugin::Mutator(mutator) => mutator.on_reply(exchange, reply, found),
+                Plugin::Judge(judge) => judge.on_reply(exchange, reply, found),
             }));
             match heard {
                 Ok(Verdict::Deny(objection) | Verdict::Escalate(objection)) if *mode == PluginMode::Enforce => {
@@ -235,6 +287,14 @@ impl Chain {
             }
         }
         Ok(())
+    }
+
+    /// The memory of the one plugin that needs one for this answer, and which plugin that is.
+    pub(crate) fn follow(&self, exchange: &Exchange) -> Option<(&'static str, Box<dyn Follow>)> {
+        self.plugins.iter().find_map(|(plugin, _)| match plugin {
+            Plugin::Mutator(mutator) => mutator.follow(exchange).map(|follow| (mutator.name(), follow)),
+            Plugin::Judge(_) => None,
+        })
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::classification::Classification;
+use crate::content::Content;
 use crate::definitions::Standing;
 use crate::digest;
 use crate::home::Passage;
@@ -143,6 +144,8 @@ pub struct Exchange {
     pub declared: Option<Classification>,
     /// The approval that it goes on with.
     pub approval: Option<ApprovalShown>,
+    /// What the chain found in it.
+    pub content: Content,
 }
 
 /// What a caller brought back to a question of ours: which approval, and what its user said.
@@ -190,6 +193,7 @@ impl Exchange {
             at: Timestamp::UNIX_EPOCH,
             declared: None,
             approval: None,
+            content: Content::default(),
         }
     }
 

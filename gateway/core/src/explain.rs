@@ -12,7 +12,6 @@ use crate::access;
 use crate::chain::{Chain, Ruling};
 use crate::exchange::{Exchange, Raised, ToolSubject};
 use crate::imagine::Imagined;
-use crate::keys;
 use crate::live::Live;
 use crate::names::{AgentId, ToolName};
 use crate::verdict::{Decision, Heard, PolicyMode, Reason};
@@ -83,8 +82,8 @@ pub fn explain(chain: &Chain, live: &Arc<Live>, call: &Imagined, stopwatch: &Sto
         decision: ruling.decision,
         effective: counts(tool),
         judges: judges(&ruling, &timed),
-        input: call.arguments.as_ref().map(hidden),
-        policy_input: hidden(&policy_input(&exchange)),
+        input: call.arguments.as_ref().map(|arguments| hidden(chain, &exchange, arguments)),
+        policy_input: hidden(chain, &exchange, &policy_input(&exchange)),
         policies: ruling.digest().to_owned(),
         rules: Arc::clone(&ruling.rules),
         would_pass: would_pass(chain, live, call, &ruling),
@@ -140,11 +139,7 @@ fn micros(nanos: u64) -> f64 {
     nanos as f64 / 1000.0
 }
 
-/// As a record may show it: keys are left out.
-pub fn hidden(value: &Value) -> Value {
-    let text = value.to_string();
-    match keys::in_text(&text) {
-        true => serde_json::from_str(&keys::hide_in_text(&text)).unwrap_or(Value::Null),
-        false => value.clone(),
-    }
+/// As a record may show it.
+fn hidden(chain: &Chain, exchange: &Exchange, value: &Value) -> Value {
+    chain.recorder().value(&exchange.rules, value).unwrap_or_else(|| value.clone())
 }

@@ -13,6 +13,7 @@ use event_listener::Event;
 use crate::access::{AccessRules, NoAccessRules};
 use crate::definitions::PinSet;
 use crate::digest;
+use crate::dlp::DlpSet;
 use crate::names::{TenantId, ToolName};
 use crate::policies::{ClassifiedTool, ToolMap};
 use crate::rules::RuleSet;
@@ -76,6 +77,8 @@ pub struct TenantRules {
     pub access: Arc<dyn AccessRules>,
     /// The tenant's own manifests: of tools that no file classifies, or stricter than the file.
     pub tools: ToolMap,
+    /// What the tenant itself looks for in content, and does about it.
+    pub dlp: Option<Arc<dyn DlpSet>>,
     /// Rows that could not be compiled.
     pub broken: Vec<Broken>,
     /// Names everything above.
@@ -118,11 +121,27 @@ impl TenantRules {
         tools: ToolMap,
         broken: Vec<Broken>,
     ) -> Self {
-        let mut made = Self { tenant, rules, access, tools, broken, digest: "".into(), enforced: "".into() };
-        made.digest = made.named(|_| true, made.rules.digest(), made.access.digest());
+        let (digest, enforced) = ("".into(), "".into());
+        Self { tenant, rules, access, tools, dlp: None, broken, digest, enforced }.hashed()
+    }
+
+    #[must_use]
+    pub fn with_broken(mut self, broken: Vec<Broken>) -> Self {
+        self.broken.extend(broken);
+        self.hashed()
+    }
+
+    #[must_use]
+    pub fn with_dlp(mut self, dlp: Option<Arc<dyn DlpSet>>) -> Self {
+        self.dlp = dlp;
+        self.hashed()
+    }
+
+    fn hashed(mut self) -> Self {
+        self.digest = self.named(|_| true, self.rules.digest(), self.access.digest());
         let obeyed = |mode| mode == PolicyMode::Enforce;
-        made.enforced = made.named(obeyed, made.rules.enforced_digest(), made.access.enforced_digest());
-        made
+        self.enforced = self.named(obeyed, self.rules.enforced_digest(), self.access.enforced_digest());
+        self
     }
 
     /// Shared, because most callers' tenants have no rows.
@@ -143,11 +162,12 @@ impl TenantRules {
         let tools: BTreeMap<_, _> = self.tools.iter().map(|(name, tool)| (name, &tool.digest)).collect();
         let broken = self.broken.iter().filter(|broken| counts(broken.mode));
         let broken: Vec<_> = broken.map(|broken| (&broken.policy, &broken.why)).collect();
-        if tools.is_empty() && broken.is_empty() && rules.is_empty() && access.is_empty() {
+        let dlp = self.dlp.as_ref().map_or("", |dlp| dlp.digest());
+        if tools.is_empty() && broken.is_empty() && rules.is_empty() && access.is_empty() && dlp.is_empty() {
             return "".into();
         }
         // Plain data: serialising it cannot fail.
-        let canonical = serde_json_canonicalizer::to_vec(&(rules, access, tools, broken));
+        let canonical = serde_json_canonicalizer::to_vec(&(rules, access, tools, broken, dlp));
         digest::named(&canonical.unwrap_or_default()).into()
     }
 }

@@ -8,7 +8,9 @@ use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
 use crate::classification::Classification;
+use crate::content::Recorder;
 use crate::keys;
+use crate::live::TenantRules;
 use crate::names::{AgentId, TenantId, ToolName, TraceId};
 
 /// How a call ended, as `status_code` has it.
@@ -101,6 +103,17 @@ pub struct JsonText(Bytes);
 const KEPT_BYTES: usize = 16 * 1024;
 
 impl JsonText {
+    /// As a record may hold it, whatever its readers may not see left out. `checked` must be valid JSON.
+    pub fn of(checked: Bytes, recorder: &dyn Recorder, rules: &TenantRules) -> Self {
+        if checked.len() > KEPT_BYTES {
+            return Self::from_checked(checked);
+        }
+        match recorder.json(rules, &checked) {
+            Some(hidden) => Self::from_checked(hidden.into()),
+            None => Self::from_checked(checked),
+        }
+    }
+
     /// `checked` must be valid JSON, as a scanned reply and our own serialisation are.
     pub fn from_checked(checked: Bytes) -> Self {
         if checked.len() > KEPT_BYTES {

@@ -10,6 +10,7 @@ use crate::access::{AccessRules, NoAccessRules};
 use crate::classification::{Classification, scale};
 use crate::definitions::ScanRules;
 use crate::digest;
+use crate::dlp::{DlpHandling, DlpSet, NoDlp};
 use crate::manifest::{AgentMode, RiskLevel, ToolManifest};
 use crate::matrix::Matrix;
 use crate::names::ToolName;
@@ -52,6 +53,8 @@ pub struct Handling {
     /// Context key to argument path.
     pub context: BTreeMap<String, String>,
     pub self_modifying: bool,
+    /// What is done about personal data and secrets in its calls.
+    pub dlp: DlpHandling,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -98,9 +101,9 @@ impl ClassifiedTool {
     }
 
     fn named(mut self) -> Self {
-        let Handling { action_type, raises, sql, context, self_modifying } = &self.handling;
+        let Handling { action_type, raises, sql, context, self_modifying, dlp } = &self.handling;
         let raises: Vec<_> = raises.iter().map(|one| (one.when.written(), one.to, one.classification)).collect();
-        let handling = (action_type, raises, sql, context, self_modifying);
+        let handling = (action_type, raises, sql, context, self_modifying, dlp);
         // Only plain data is serialised, so this cannot fail; an empty digest would merely be a useless one.
         let parts = (&self.manifest, self.classification, &self.metadata, handling);
         self.digest = digest::named(&serde_json_canonicalizer::to_vec(&parts).unwrap_or_default()).into();
@@ -144,6 +147,7 @@ pub struct Policies {
     pub access: Arc<dyn AccessRules>,
     pub scan: ScanRules,
     pub promotion: PromotionRules,
+    pub dlp: Arc<dyn DlpSet>,
     /// SHA-256 of everything above: names the rules that a trace was decided under.
     pub digest: String,
 }
@@ -153,7 +157,8 @@ impl Policies {
         let (rules, access) = (RuleSet::default(), Arc::new(NoAccessRules));
         let (scan, promotion) = (ScanRules::default(), PromotionRules::default());
         let tools = tools.into_iter().collect();
-        Self { tools, matrix, rules, access, scan, promotion, digest: String::new() }.named()
+        let dlp = Arc::new(NoDlp);
+        Self { tools, matrix, rules, access, scan, promotion, dlp, digest: String::new() }.named()
     }
 
     #[must_use]
@@ -175,10 +180,16 @@ impl Policies {
         self.named()
     }
 
+    #[must_use]
+    pub fn with_dlp(mut self, dlp: Arc<dyn DlpSet>) -> Self {
+        self.dlp = dlp;
+        self.named()
+    }
+
     fn named(mut self) -> Self {
         // Ordered here and nowhere else: the digest may not depend on how a map happens to lie.
         let tools: BTreeMap<_, _> = self.tools.iter().map(|(name, tool)| (name, &tool.digest)).collect();
-        let rest = (self.rules.digest(), self.access.digest(), &self.scan, &self.promotion);
+        let rest = (self.rules.digest(), self.access.digest(), &self.scan, &self.promotion, self.dlp.digest());
         let canonical = serde_json_canonicalizer::to_vec(&(tools, &self.matrix, rest)).unwrap_or_default();
         self.digest = digest::named(&canonical);
         self

@@ -8,9 +8,11 @@ mod tenants;
 mod upstream;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures::future::BoxFuture;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -29,7 +31,8 @@ pub use approvals::{Approvals, NoNotifier, Notifier, NotifyError};
 pub use history::{CallCursor, History, Invariant, Proof, Proofs, RecordedCall, ToolCount};
 pub use live::{LiveRows, LiveStore, NewSuspension, PinNews, PinRow, PinState, PinStore, Standing};
 pub use policies::{
-    AccessRow, AgentPolicyRow, ManifestRow, NewAccessPolicy, NewAgentPolicy, PolicyKind, PolicyStore, RuleType,
+    AccessRow, AgentPolicyRow, DlpRow, ManifestRow, NewAccessPolicy, NewAgentPolicy, PolicyKind, PolicyStore,
+    RuleType,
 };
 pub use tenants::{AgentRecord, AgentStatus, KeyOwner, NewAgent, StoredKey, Tenant, TenantStore};
 pub use upstream::{
@@ -41,12 +44,18 @@ pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
     /// Time-ordered and unique.
     fn fresh_id(&self) -> Uuid;
+    /// Over once the time has passed. A clock that stands still is never over.
+    fn pause(&self, _time: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(futures::future::pending())
+    }
 }
 
 /// Seals small texts so that only the gateway's nodes can read or make them.
 pub trait Seal: Send + Sync {
     fn seal(&self, plain: &[u8]) -> String;
     fn open(&self, sealed: &str) -> Option<Vec<u8>>;
+    /// A key of its own for each purpose, the same on every node.
+    fn derive(&self, label: &str) -> [u8; 32];
 }
 
 #[derive(Debug, thiserror::Error)]

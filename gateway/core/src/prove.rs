@@ -27,7 +27,7 @@ use crate::verdict::Decision;
 use cells::{Bench, Broken, Kind, Shape};
 
 /// The judges that can only say no to what others allow.
-const SILENT: [&str; 3] = ["scopes", "access", "rules"];
+const SILENT: [&str; 4] = ["dlp", "scopes", "access", "rules"];
 
 scale!(
     /// What is promised.

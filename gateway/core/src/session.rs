@@ -148,6 +148,10 @@ mod tests {
         fn open(&self, sealed: &str) -> Option<Vec<u8>> {
             Some(sealed.as_bytes().to_vec())
         }
+
+        fn derive(&self, _label: &str) -> [u8; 32] {
+            [0; 32]
+        }
     }
 
     fn pinned(client_info: Value) -> Session {

@@ -119,6 +119,17 @@ impl Reply {
         }
     }
 
+    /// The same message with other words in it: its kind, id and method were left alone.
+    #[must_use]
+    pub fn edited(&self, raw: Bytes) -> Self {
+        debug_assert!(
+            Self::scan(raw.clone(), self.max_depth)
+                .is_ok_and(|again| (again.kind, &again.id, &again.method) == (self.kind, &self.id, &self.method)),
+            "an edit changed what a message is"
+        );
+        Self { raw, ..self.clone() }
+    }
+
     pub fn kind(&self) -> ReplyKind {
         self.kind
     }

@@ -1,5 +1,9 @@
 //! The system's clock and fresh identities.
 
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use gateway_core::ports::Clock;
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -15,5 +19,9 @@ impl Clock for SystemClock {
 
     fn fresh_id(&self) -> Uuid {
         Uuid::now_v7()
+    }
+
+    fn pause(&self, time: Duration) -> BoxFuture<'static, ()> {
+        tokio::time::sleep(time).boxed()
     }
 }

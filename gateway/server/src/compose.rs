@@ -19,7 +19,7 @@ use gateway_core::identity::{Credential, Principal};
 use gateway_core::matrix::Matrix;
 use gateway_core::ports::{ExecutionEngine, NoNotifier, Notifier, Peers, Seal, Upstream, Usage};
 use gateway_core::refusal::Manner;
-use gateway_core::{Chain, Live, Namespace, ToolName};
+use gateway_core::{TenantId, Chain, Live, Namespace, ToolName};
 use gateway_plugins::scan::ScanProblem;
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
 use gateway_tools::adp;
@@ -162,7 +162,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         definitions: Arc::clone(&definitions),
         home: home.clone(),
     };
-    let gateway = Arc::new(Gateway::new(chain(policies), Arc::clone(&engine) as _, ports, settings(config)));
+    let gateway = Arc::new(Gateway::new(serving(policies, &seal), Arc::clone(&engine) as _, ports, settings(config)));
     // Asked whenever a list passes, and by nobody after the gateway is gone.
     let judged = Arc::downgrade(&gateway);
     let rows = live.handle();
@@ -197,9 +197,20 @@ pub fn random_bytes() -> [u8; 32] {
     bytes
 }
 
-/// The judges over these policies, each in the mode it was given.
+/// The judges over these policies, each in the mode it was given, for whoever only asks what would be decided.
 pub fn chain(loaded: LoadedPolicies) -> Chain {
     let plugins = gateway_plugins::all(&loaded.policies, |name| loaded.mode(name));
+    Chain::new(plugins, Arc::new(loaded.policies))
+}
+
+/// The same for the gateway itself: what is hidden as a hash is hashed with a key of its tenant's.
+fn serving(loaded: LoadedPolicies, seal: &Arc<dyn Seal>) -> Chain {
+    let seal = Arc::clone(seal);
+    let keys = move |tenant: Option<TenantId>| {
+        let owner = tenant.map_or_else(String::new, |tenant| tenant.to_string());
+        seal.derive(&format!("dlp:{owner}"))
+    };
+    let plugins = gateway_plugins::all_with(&loaded.policies, |name| loaded.mode(name), Arc::new(keys));
     Chain::new(plugins, Arc::new(loaded.policies))
 }
 
@@ -296,7 +307,7 @@ impl Node {
         let digest = policies.policies.digest.clone();
         self.matrix.store(Arc::new(policies.policies.matrix.clone()));
         let compiler = compiler(&policies.policies);
-        self.gateway.replace_chain(chain(policies));
+        self.gateway.replace_chain(serving(policies, &self.seal));
         // Tenants' manifests are held against the files', so they are read again beside the new ones.
         self.live.recompile(compiler).await;
         self.gateway.replace_candidate(candidate.map(chain));

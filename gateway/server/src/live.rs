@@ -15,7 +15,7 @@ use gateway_core::access::NoAccessRules;
 use gateway_core::definitions::PinSet;
 use gateway_core::live::{Broken, Live, LiveHandle, Suspended, TenantFacts, TenantRules};
 use gateway_core::policies::ToolMap;
-use gateway_core::ports::{AccessRow, AgentPolicyRow, LiveRows, LiveStore, ManifestRow, StoreError, Tenant};
+use gateway_core::ports::{AccessRow, AgentPolicyRow, DlpRow, LiveRows, LiveStore, ManifestRow, StoreError, Tenant};
 use gateway_core::rules::RuleSet;
 use gateway_core::verdict::PolicyMode;
 use gateway_core::{TenantId, digest};
@@ -37,6 +37,7 @@ pub struct TenantRows {
     pub agent_policies: Vec<AgentPolicyRow>,
     pub access_policies: Vec<AccessRow>,
     pub manifests: Vec<ManifestRow>,
+    pub dlp: Vec<DlpRow>,
 }
 
 /// Makes rules of one tenant's rows. Rego modules take a while, so it is not run where others wait.
@@ -160,11 +161,12 @@ fn make(
     before: &HashMap<TenantId, Compiled>,
     compiler: &Compiler,
 ) -> (Live, HashMap<TenantId, Compiled>) {
-    let LiveRows { revision, tenants, agent_policies, access_policies, manifests, pins, suspensions } = rows;
+    let LiveRows { revision, tenants, agent_policies, access_policies, manifests, dlp, pins, suspensions } = rows;
     let of_tenant = |tenant: Tenant| TenantRows {
         agent_policies: agent_policies.iter().filter(|row| concerns(row.tenant, tenant.id)).cloned().collect(),
         access_policies: access_policies.iter().filter(|row| concerns(row.tenant, tenant.id)).cloned().collect(),
         manifests: manifests.iter().filter(|row| row.tenant == tenant.id).cloned().collect(),
+        dlp: dlp.iter().filter(|row| concerns(row.tenant, tenant.id)).cloned().collect(),
         id: tenant.id,
         name: tenant.name,
     };

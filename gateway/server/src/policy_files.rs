@@ -5,6 +5,7 @@
 
 mod access;
 mod chain;
+mod dlp_rules;
 mod embedded;
 mod manifests;
 mod matrix;
@@ -28,17 +29,18 @@ use serde_json::json;
 
 use crate::config::{Problem, Problems, nearest};
 use access::AccessFiles;
+use dlp_rules::DlpFiles;
 use manifests::Manifests;
 use rules::RuleFiles;
 use scan::Scanning;
 
 /// Large enough for thousands of tools; a larger file was put there by mistake.
 const LARGEST_FILE: u64 = 4 << 20;
-const TOP_LEVEL: [&str; 4] = ["matrix.yaml", "chain.yaml", "scan.yaml", "promotion.yaml"];
+const TOP_LEVEL: [&str; 5] = ["matrix.yaml", "chain.yaml", "scan.yaml", "promotion.yaml", "dlp.yaml"];
 
 /// What is read in each folder, by how its name ends.
-const FOLDERS: [(&str, &[&str]); 3] =
-    [("access", &[".rego", "data.json"]), ("manifests", &[".yaml"]), ("rules", &[".yaml"])];
+const FOLDERS: [(&str, &[&str]); 4] =
+    [("access", &[".rego", "data.json"]), ("dlp", &[".yaml"]), ("manifests", &[".yaml"]), ("rules", &[".yaml"])];
 
 /// Everything the directory says.
 #[derive(Debug, Clone)]
@@ -89,7 +91,7 @@ pub fn load_texts(texts: BTreeMap<String, String>) -> Result<LoadedPolicies, Vec
 
 fn with_built_in(files: &mut Vec<PolicyFile>) {
     let missing = |built_in: &PolicyFile| !files.iter().any(|file| file.inside == built_in.inside);
-    let built_in: Vec<_> = embedded::built_in_tools().into_iter().filter(missing).collect();
+    let built_in: Vec<_> = embedded::built_in().into_iter().filter(missing).collect();
     files.extend(built_in);
 }
 
@@ -115,17 +117,21 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
     let mut scanning = Scanning::default();
     let mut promotion = PromotionRules::default();
     let (mut rules, mut access) = (RuleFiles::default(), AccessFiles::default());
+    let mut dlp = DlpFiles::default();
     for file in files {
         let mut told = Problems::of(file.shown.as_str());
         match file.inside.as_str() {
             "matrix.yaml" => matrix = matrix::read_matrix(&file.text, &mut told).unwrap_or(matrix),
             "scan.yaml" => scanning = Scanning::read_file(&file.text, &mut told),
+            "dlp.yaml" => dlp.read_settings(&file.text, &file.shown, &mut told),
             "chain.yaml" => modes = chain::read_modes(&file.text, &mut told),
             "promotion.yaml" => promotion = promotion::read_promotion(&file.text, &mut told).unwrap_or(promotion),
             "access/data.json" => access.add_data(&file.text, &mut told),
             inside => {
                 if let Some(namespace) = file.within("manifests", ".yaml") {
                     manifests.read_file(namespace, &file.text, &mut told);
+                } else if file.within("dlp", ".yaml").is_some() {
+                    dlp.read_detectors(&file.text, &mut told);
                 } else if file.within("rules", ".yaml").is_some() {
                     rules.read_file(inside, &file.text, &mut told);
                 } else if let Some(name) = file.within("access", ".rego") {
@@ -138,7 +144,10 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
     let access = access.compile(problems);
     let tools = manifests.tools.into_iter().map(|(name, tool)| (name, Arc::new(tool)));
     let policies = Policies::new(tools, matrix).with_rules(RuleSet::compile(rules.policies), access);
-    let policies = policies.with_scan(scanning.rules()).with_promotion(promotion);
+    let mut policies = policies.with_scan(scanning.rules()).with_promotion(promotion);
+    if let Some(dlp) = dlp.compile(problems) {
+        policies = policies.with_dlp(dlp);
+    }
     LoadedPolicies { policies, modes, scanning }
 }
 

@@ -5,7 +5,7 @@
 
 use gateway_core::definitions::Finding;
 use gateway_core::live::{Suspension, SuspensionKind};
-use gateway_core::ports::{AccessRow, AgentPolicyRow, ManifestRow, PinRow, PinState, StoreError};
+use gateway_core::ports::{AccessRow, AgentPolicyRow, DlpRow, ManifestRow, PinRow, PinState, StoreError};
 use gateway_core::verdict::PolicyMode;
 use gateway_core::{BoxError, TenantId};
 use serde_json::Value;
@@ -53,6 +53,11 @@ impl PolicyColumns {
             created_at: self.created_at.unwrap_or_default(),
         })
     }
+}
+
+/// The columns of a `dlp_config` row that is active.
+pub(crate) fn dlp(id: Uuid, tenant: Option<Uuid>, name: String, patterns: Value, severity: Option<String>) -> DlpRow {
+    DlpRow { id, tenant: tenant.map(TenantId), name, patterns, severity, is_active: true }
 }
 
 fn mode(text: Option<String>) -> Result<Option<PolicyMode>, BoxError> {

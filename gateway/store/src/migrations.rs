@@ -29,6 +29,7 @@ embedded! {
     9 "0009_pins",
     10 "0010_approvals",
     11 "0011_standing",
+    12 "0012_content",
 }
 
 pub(crate) fn sqlite() -> Migrator {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use crate::content::Recorder;
 use crate::exchange::Exchange;
 use crate::ports::Seal;
 
@@ -55,9 +56,10 @@ fn encoded(byte: u8) -> String {
 }
 
 /// The arguments as a person may see them: without what looks like a secret, and not without end.
-pub fn shown(exchange: &Exchange, terms: &Terms) -> Option<Value> {
+pub fn shown(exchange: &Exchange, terms: &Terms, recorder: &dyn Recorder) -> Option<Value> {
     let arguments = exchange.arguments().filter(|_| terms.show_arguments)?;
-    let seen = readable(arguments);
+    let hidden = recorder.value(&exchange.rules, arguments);
+    let seen = readable(hidden.as_ref().unwrap_or(arguments));
     let bytes = seen.to_string().len();
     Some(if bytes > LARGEST_SHOWN { json!({ "left out": format!("{bytes} bytes of arguments") }) } else { seen })
 }

@@ -80,6 +80,16 @@ impl Ruling {
         self.strictest_first();
     }
 
+    /// Every message that `hide` has other words for, wherever it is kept.
+    pub(super) fn reword(&mut self, hide: impl Fn(&str) -> Option<String>) {
+        let heard = self.heard.iter_mut().filter_map(|heard| heard.reason.as_mut());
+        for reason in self.reasons.iter_mut().chain(&mut self.advice).chain(heard) {
+            if let Some(hidden) = hide(&reason.message) {
+                reason.message = hidden;
+            }
+        }
+    }
+
     pub(super) fn strictest_first(&mut self) {
         let denies = |reason: &Reason| {
             self.heard.iter().any(|heard| heard.verdict == "deny" && heard.reason.as_ref() == Some(reason))

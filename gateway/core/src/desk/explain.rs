@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Desk, DeskError, Who, own};
 use crate::approvals::ApprovalRecord;
 use crate::classification::{Autonomy, Classification, DecisionType, Risk};
-use crate::explain::{Explained, explain, hidden};
+use crate::explain::{Explained, explain};
 use crate::imagine::{self, Imagined};
 use crate::names::{AgentId, TenantId, ToolName};
 use crate::ports::{RecordedCall, StoreError};
@@ -113,7 +113,7 @@ impl Desk {
         Ok(TraceExplained {
             tenant: call.tenant,
             policies,
-            input: call.input.as_ref().map(hidden),
+            input: call.input.as_ref().map(|input| chain.recorder().value(rules, input).unwrap_or_else(|| input.clone())),
             input_missing: kept.and_then(|kept| match kept {
                 Kept::Whole(_) => None,
                 Kept::Not(why) => Some(why),

@@ -14,7 +14,7 @@ use super::{Caller, Gateway};
 use crate::approvals::{
     self, ApprovalKind, ApprovalRecord, ApprovalStatus, DecideError, Decided, Decider, Granted, NewApproval, Via,
 };
-use crate::chain::Ruling;
+use crate::chain::{Chain, Ruling};
 use crate::exchange::{ApprovalShown, Exchange, Said};
 use crate::ports::StoreError;
 use crate::refusal::{self, Answer, Waiting};
@@ -34,13 +34,15 @@ pub(super) enum Telling {
 
 impl Gateway {
     /// The chain's word on one exchange, and what follows it.
-    pub(super) async fn settle(self: &Arc<Self>, errand: Errand, exchange: Exchange, telling: Telling) -> Answer {
+    pub(super) async fn settle(self: &Arc<Self>, mut errand: Errand, exchange: Exchange, telling: Telling) -> Answer {
         match errand.chain.admit(exchange) {
             Ok((permit, mut ruling)) => {
+                errand.story.asked(permit.exchange(), &errand.chain);
                 self.compare(permit.exchange(), &mut ruling);
                 self.carry_out(errand, permit, ruling).await
             }
             Err((exchange, mut ruling)) => {
+                errand.story.asked(&exchange, &errand.chain);
                 self.compare(&exchange, &mut ruling);
                 match ruling.decision {
                     Decision::ApprovalRequired => self.approve(errand, exchange, ruling, telling).await,
@@ -71,7 +73,7 @@ impl Gateway {
             return refused;
         }
         for _ in 0..LOOKS {
-            let asked = match self.ask(&exchange, &ruling, &bound).await {
+            let asked = match self.ask(&errand.chain, &exchange, &ruling, &bound).await {
                 Ok(Some(row)) => self.answered(&exchange, row).await,
                 Ok(None) => {
                     ruling.deny("approvals", "too_many", "too many calls of this agent wait for approval already");
@@ -139,6 +141,7 @@ impl Gateway {
     /// The open row of this question, an old one that still answers it, or a new one.
     async fn ask(
         &self,
+        chain: &Chain,
         exchange: &Exchange,
         ruling: &Ruling,
         bound: &str,
@@ -167,7 +170,7 @@ impl Gateway {
             four_eyes: tool.classification().requires_escalation(),
             reasons: ruling.reasons.clone(),
             policy_ids: ruling.policy_ids.clone(),
-            shown: approvals::shown(exchange, &terms),
+            shown: approvals::shown(exchange, &terms, chain.recorder().as_ref()),
             owner: exchange.principal.owner.clone(),
             trace: exchange.trace_id.clone(),
             deadline: deadline.unwrap_or(Timestamp::MAX),

@@ -22,6 +22,7 @@ use super::rounds::{Marks, Rounds};
 use super::standing::stopped;
 use crate::approvals::{self, ApprovalRecord, ApprovalStatus};
 use crate::chain::Ruling;
+use crate::content::Content;
 use crate::exchange::{Exchange, Said, Subject, ToolSubject};
 use crate::names::TraceId;
 use crate::outcome::Status;
@@ -221,6 +222,7 @@ impl Gateway {
             let fresh = TraceId::from_uuid(self.ports.clock.fresh_id());
             exchange.continues = Some(std::mem::replace(&mut exchange.trace_id, fresh));
             exchange.at = self.ports.clock.now();
+            exchange.content = Content::default();
             let chain = self.chain.load_full();
             let live = self.ports.live.load();
             exchange.rules = Arc::clone(live.rules_of(exchange.principal.tenant));

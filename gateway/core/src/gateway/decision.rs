@@ -6,9 +6,11 @@ use uuid::Uuid;
 use super::tasks;
 use crate::canonical::{Canonical, Object, write_text};
 use crate::chain::{Compared, Ruling};
+use crate::content::Found;
 use crate::exchange::{Exchange, Raised};
 use crate::identity::Principal;
 use crate::matrix::{Judgement, Question};
+use crate::names::TraceId;
 use crate::trace::{EventType, TraceDraft};
 use crate::verdict::{Decision, Heard, PolicyMode};
 
@@ -37,6 +39,29 @@ pub(super) fn decision_draft(exchange: &Exchange, ruling: &Ruling, timestamp: Ti
         reasoning: (!reasons.is_empty()).then(|| reasons.join("; ")),
         authorization: authorization(&judged, ruling.decision),
         context: context(exchange, ruling),
+        timestamp,
+    }
+}
+
+/// What was taken out of an answer. The decision's own trace was durable before there was an answer, and stays as it is.
+pub(super) fn redaction_draft(exchange: &Exchange, found: &Found, trace_id: TraceId, timestamp: Timestamp) -> TraceDraft {
+    let mut written = Object::with_capacity(160);
+    if exchange.is_governed() {
+        written.text("continues", Some(exchange.trace_id.as_str()));
+    }
+    found.write(written.member("dlp"));
+    let key = if exchange.tool().is_some() { "tool" } else { "method" };
+    written.text(key, Some(subject(exchange)));
+    TraceDraft {
+        tenant: exchange.principal.tenant,
+        agent: exchange.principal.agent.clone(),
+        trace_id,
+        event_type: EventType::Decision,
+        classification: Some(exchange.classification()),
+        description: Some([subject(exchange), ": answer redacted"].concat()),
+        reasoning: None,
+        authorization: Canonical::null(),
+        context: written.end(),
         timestamp,
     }
 }
@@ -73,6 +98,9 @@ fn context(exchange: &Exchange, ruling: &Ruling) -> Canonical {
         written.text("continues", Some(before.as_str()));
     }
     written.text("decision", Some(ruling.decision.as_str()));
+    if !exchange.content.found.is_empty() {
+        exchange.content.found.write(written.member("dlp"));
+    }
     if let Some(known) = tool.and_then(|tool| tool.classified.as_ref()) {
         written.text("manifest", Some(&known.digest));
     }

@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+use futures::FutureExt;
 use gateway_protocol::{Id, Malformed, Reply, ReplyKind, ResultKind};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::decision::decision_draft;
+use super::decision::{decision_draft, redaction_draft};
 use super::{Caller, Gateway};
 use crate::canonical::Canonical;
-use crate::chain::Ruling;
-use crate::exchange::Exchange;
+use crate::chain::{Chain, Ruling};
+use crate::content::Found;
+use crate::exchange::{Ask, Exchange};
 use crate::identity::Principal;
 use crate::names::TraceId;
 use crate::outcome::{AuditRow, JsonText, Status};
@@ -46,6 +49,14 @@ pub(crate) struct Story {
     row: Option<AuditRow>,
     clock: Arc<dyn Clock>,
     began: Timestamp,
+    redacted: Option<Redacted>,
+}
+
+/// What was found in an answer so far, and the trace that will say so.
+struct Redacted {
+    audit: Arc<dyn AuditBuffer>,
+    exchange: Box<Exchange>,
+    found: Found,
 }
 
 impl Story {
@@ -59,7 +70,7 @@ impl Story {
         let room = Room::reserve(audit)?;
         let recorded = exchange.is_governed() || exchange.tool().is_some();
         let row = recorded.then(|| Self::row(exchange, began));
-        Ok(Self { room: Some(room), row, clock: Arc::clone(clock), began })
+        Ok(Self { room: Some(room), row, clock: Arc::clone(clock), began, redacted: None })
     }
 
     fn row(exchange: &Exchange, began: Timestamp) -> AuditRow {
@@ -68,12 +79,19 @@ impl Story {
             tenant: exchange.principal.tenant,
             agent: exchange.principal.agent.clone(),
             tool: exchange.tool().map(|tool| tool.name.clone()).or_else(|| exchange.about.clone()),
-            input: input(exchange),
+            input: None,
             output: None,
             classification: Some(exchange.classification()),
             execution_time_ms: 0,
             status: Status::Cancelled,
             timestamp: began,
+        }
+    }
+
+    /// What was asked, once the chain has taken out of it what the record may not hold.
+    pub(super) fn asked(&mut self, exchange: &Exchange, chain: &Chain) {
+        if let Some(row) = &mut self.row {
+            row.input = input(exchange).map(|asked| JsonText::of(asked, chain.recorder().as_ref(), &exchange.rules));
         }
     }
 
@@ -117,6 +135,7 @@ impl Story {
 
     /// Writes the outcome; a second call does nothing.
     pub(crate) fn close(&mut self, status: Status, output: Option<JsonText>) {
+        self.tell_found();
         let (Some(mut row), Some(room)) = (self.row.take(), &mut self.room) else {
             return;
         };
@@ -129,6 +148,39 @@ impl Story {
     }
 }
 
+/// What was taken out of an answer.
+impl Story {
+    /// Counted until the record is closed. Lists leave no trace of their own, and their findings none either.
+    pub(super) fn found(&mut self, audit: &Arc<dyn AuditBuffer>, exchange: &Exchange, found: &Found) {
+        let told = exchange.is_governed() || matches!(exchange.ask, Ask::Listen { .. });
+        if found.is_empty() || !told {
+            return;
+        }
+        let redacted = self.redacted.get_or_insert_with(|| {
+            let (audit, exchange) = (Arc::clone(audit), Box::new(exchange.clone()));
+            Redacted { audit, exchange, found: Found::default() }
+        });
+        redacted.found.join(found);
+    }
+
+    /// Nobody waits for it, and without room it is only logged: the decision itself is in the chain.
+    fn tell_found(&mut self) {
+        let Some(Redacted { audit, exchange, found }) = self.redacted.take() else { return };
+        let trace_id = TraceId::from_uuid(self.clock.fresh_id());
+        let draft = redaction_draft(&exchange, &found, trace_id, self.clock.now());
+        let appended = match audit.reserve() {
+            Ok(()) => {
+                audit.release(1);
+                audit.append(draft, false).now_or_never().unwrap_or(Err(LedgerError::Full))
+            }
+            Err(full) => Err(full),
+        };
+        if let Err(error) = appended {
+            tracing::warn!(trace = %exchange.trace_id, "what was taken out of an answer could not be recorded: {error}");
+        }
+    }
+}
+
 impl Drop for Story {
     fn drop(&mut self) {
         let status = self.row.as_ref().map_or(Status::Cancelled, |row| row.status);
@@ -136,7 +188,7 @@ impl Drop for Story {
     }
 }
 
-fn input(exchange: &Exchange) -> Option<JsonText> {
+fn input(exchange: &Exchange) -> Option<Bytes> {
     let params = exchange.message()?.params()?;
     let asked = match (params.get("inputResponses"), exchange.arguments()) {
         (Some(responses), Some(arguments)) => {
@@ -151,7 +203,7 @@ fn input(exchange: &Exchange) -> Option<JsonText> {
         (None, Some(arguments)) => serde_json::to_vec(arguments),
         (None, None) => serde_json::to_vec(params),
     };
-    asked.ok().map(|json| JsonText::from_checked(json.into()))
+    asked.ok().map(Into::into)
 }
 
 /// What was answered, never in which words: a person may have typed anything into a form.
@@ -231,6 +283,9 @@ impl Gateway {
     ) -> Result<(), LedgerError> {
         let mut room = Room::reserve(&self.ports.audit)?;
         let now = self.ports.clock.now();
+        let live = self.ports.live.load();
+        let hidden = self.chain.load().recorder().text(live.rules_of(principal.tenant), &reason.message);
+        let reason = &Reason::new(&reason.plugin, &reason.rule, hidden.unwrap_or_else(|| reason.message.clone()));
         let draft = TraceDraft {
             tenant: principal.tenant,
             agent: principal.agent.clone(),

@@ -2,6 +2,7 @@
 //!
 //! A stream is never collected: each event is reviewed and passed on when it arrives.
 
+mod held;
 mod stream;
 
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use super::standing::{is_stopped, stopped};
 use super::tasks::Tasks;
 use super::{Caller, Gateway, Memory, Ports, opening, request_id};
 use crate::chain::{Chain, Permit};
+use crate::content::Found;
 use crate::exchange::{Ask, Exchange};
 use crate::lists::{self, ListFilter};
 use crate::names::TenantId;
@@ -103,8 +105,9 @@ impl Gateway {
                 Answer { status, headers: Vec::new(), body: AnswerBody::Json(withheld.raw().clone()) }
             }
             Content::One(mut reply) => {
-                review.pass(&mut reply);
-                story.close(status_of(&reply), Some(JsonText::from_checked(reply.raw().clone())));
+                let found = review.pass(&mut reply);
+                story.found(&self.ports.audit, &review.exchange, &found);
+                story.close(status_of(&reply), Some(review.recorded(&reply)));
                 Answer { status, headers: Vec::new(), body: AnswerBody::Json(reply.raw().clone()) }
             }
             Content::Stream(items) => {
@@ -194,15 +197,37 @@ impl Review {
     }
 
     /// Filters lists, then asks the chain; what it will not let through is replaced by an error.
-    fn pass(&self, reply: &mut Reply) {
+    fn pass(&self, reply: &mut Reply) -> Found {
+        self.list(reply);
+        let found = match self.chain.review(&self.exchange, reply) {
+            Ok(found) => found,
+            Err(reason) => {
+                self.withhold(reply, &reason);
+                Found::default()
+            }
+        };
+        self.seal(reply);
+        found
+    }
+
+    fn list(&self, reply: &mut Reply) {
         if matches!(reply.kind(), ReplyKind::Result { .. }) && self.may_list_tools() {
             self.govern_list(reply);
         }
-        if let Err(reason) = self.chain.review(&self.exchange, reply) {
-            let id = reply.id().cloned();
-            tracing::info!(trace = %self.exchange.trace_id, plugin = reason.plugin, "withheld a reply: {}", reason.message);
-            *reply = Reply::from_message(&refusal::withheld(&self.exchange.trace_id, &reason, self.manner, id));
-        }
+    }
+
+    fn withhold(&self, reply: &mut Reply, reason: &Reason) {
+        let id = reply.id().cloned();
+        tracing::info!(trace = %self.exchange.trace_id, plugin = reason.plugin, "withheld a reply: {}", reason.message);
+        *reply = Reply::from_message(&refusal::withheld(&self.exchange.trace_id, reason, self.manner, id));
+    }
+
+    /// What goes into the record of it, in which some rules hide what they show to a client.
+    fn recorded(&self, reply: &Reply) -> JsonText {
+        JsonText::of(reply.raw().clone(), self.chain.recorder().as_ref(), &self.exchange.rules)
+    }
+
+    fn seal(&self, reply: &mut Reply) {
         if !self.advice.is_empty() && reply.is_final() {
             self.advise(reply);
         }

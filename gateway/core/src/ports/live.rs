@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::policies::{AccessRow, AgentPolicyRow, ManifestRow};
+use super::policies::{AccessRow, AgentPolicyRow, DlpRow, ManifestRow};
 use super::{StoreError, Tenant};
 use crate::definitions::Finding;
 use crate::live::{Suspension, SuspensionKind};
@@ -22,6 +22,7 @@ pub struct LiveRows {
     pub agent_policies: Vec<AgentPolicyRow>,
     pub access_policies: Vec<AccessRow>,
     pub manifests: Vec<ManifestRow>,
+    pub dlp: Vec<DlpRow>,
     pub pins: Vec<PinRow>,
     /// Those that are not lifted.
     pub suspensions: Vec<Suspension>,

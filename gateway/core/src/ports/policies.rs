@@ -92,6 +92,19 @@ pub struct ManifestRow {
     pub written_at: String,
 }
 
+/// A tenant's own word on personal data and secrets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DlpRow {
+    pub id: Uuid,
+    /// `None`: every tenant's.
+    pub tenant: Option<TenantId>,
+    pub name: String,
+    /// As written: a row made by hand may say anything, and then it is broken.
+    pub patterns: Value,
+    pub severity: Option<String>,
+    pub is_active: bool,
+}
+
 /// Which table a policy stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

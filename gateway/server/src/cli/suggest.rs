@@ -48,11 +48,19 @@ fn draft(namespace: &Namespace, tools: &[ToolDefinition]) -> String {
         );
         // Only what is stricter than the risk level needs saying, and only that may be said.
         let raised = least.raised_to(classification);
+        let mut said = String::new();
         if raised != least {
-            handling += &format!(
-                "  {id}:\n    classification: {{ decision_type: {}, risk: {}, reversibility: {} }}\n",
+            said += &format!(
+                "    classification: {{ decision_type: {}, risk: {}, reversibility: {} }}\n",
                 raised.decision_type, raised.risk, raised.reversibility,
             );
+        }
+        // What is sent to the open world leaves the house.
+        if tool.definition.pointer("/annotations/openWorldHint").and_then(Value::as_bool).unwrap_or(true) {
+            said += "    dlp: { egress: true }\n";
+        }
+        if !said.is_empty() {
+            handling += &format!("  {id}:\n{said}");
         }
     }
     let manifests = if manifests.is_empty() { "manifests: []\n".into() } else { format!("manifests:\n{manifests}") };
@@ -64,7 +72,8 @@ fn heading(namespace: &Namespace) -> String {
     format!(
         "# A draft of policies/manifests/{namespace}.yaml, made from the hints that the server `{namespace}` gives of its own tools.\n\
          # They are hints, not facts: a server may be wrong or lie. Read each tool, correct its risk level, then save the file.\n\
-         # A tool that gave no hint counts as HIGH_WRITE; one that reaches the open world counts as at least R2.\n"
+         # A tool that gave no hint counts as HIGH_WRITE; one that reaches the open world counts as at least R2, and personal data\n\
+         # and secrets are masked on their way to it.\n"
     )
 }
 

@@ -1,4 +1,4 @@
-//! The demo's story, played once against the running gateway: a list, a call that passes, one that is refused, one that waits
+//! The demo's story, played once against the running gateway: a list, a call that passes, one whose answer is redacted, one that is refused, one that waits
 //! for a person and runs once it is approved, and at the end the chain that holds all of it.
 
 use std::net::SocketAddr;
@@ -39,6 +39,8 @@ enum Expected {
     /// A list with tools in it.
     Tools,
     Allowed,
+    /// An answer without what is personal in it.
+    Masked,
     /// So many messages are in the outbox: what was not approved did not happen, and what was happened once.
     Sent(u64),
     /// A person says yes to what this agent waits for.
@@ -65,6 +67,13 @@ fn story() -> Vec<Step> {
                 json!({ "query": "SELECT count(*) AS conversations FROM agent_conversations" }),
             )),
             expected: Expected::Allowed,
+        },
+        Step {
+            title: "the same agent looks up a customer, and is not shown what is personal",
+            who: Autonomy::A2,
+            path: "/crm/mcp",
+            tool: Some(("get_contact", json!({ "id": 1 }))),
+            expected: Expected::Masked,
         },
         Step {
             title: "a shadow agent tries to change a customer record",
@@ -205,6 +214,11 @@ fn judged(status: u16, answer: &Value, expected: Expected) -> (String, bool) {
             (format!("{} tools: {}", names.len(), names.join(", ")), status == 200)
         }
         Expected::Allowed => (told, status == 200 && result.is_some() && !failed),
+        Expected::Masked => {
+            let personal = ["@example", "4111"].iter().any(|canary| told.contains(canary));
+            let masked = told.contains("[EMAIL]") && told.contains("[CARD]");
+            (told, !failed && masked && !personal)
+        }
         Expected::Approved => (told, false),
         Expected::Sent(wanted) => {
             let sent =
@@ -263,6 +277,7 @@ mod tests {
             (&refused("deny"), Expected::Decision("deny"), "no", true),
             (&refused("deny"), Expected::Decision("approval_required"), "no", false),
             (&plain, Expected::Decision("deny"), "42", false),
+            (&plain, Expected::Masked, "42", false),
             (&outbox(0), Expected::Sent(0), "0 messages in the outbox", true),
             (&outbox(1), Expected::Sent(1), "1 messages in the outbox", true),
             (&outbox(1), Expected::Sent(0), "1 messages in the outbox", false),

@@ -8,15 +8,19 @@ use gateway_core::policies::{ClassifiedTool, Handling, Policies, ToolMap};
 use gateway_core::ports::ManifestRow;
 use gateway_core::rules::RuleSet;
 use gateway_core::verdict::PolicyMode;
-use gateway_plugins::access;
+use gateway_plugins::{access, dlp};
 
 use super::{Compiler, TenantRows};
 use crate::policy_files::read_manifest;
 
 /// For rows that stand beside these files.
 pub fn compiler(files: &Policies) -> Compiler {
-    let files = files.tools.clone();
-    Arc::new(move |rows| compile_tenant(rows, &files))
+    let (tools, operator) = (files.tools.clone(), Arc::clone(&files.dlp));
+    Arc::new(move |rows| {
+        let rules = compile_tenant(rows, &tools);
+        let (own, broken) = dlp::compile_rows(&rows.dlp, &operator);
+        rules.with_broken(broken).with_dlp(own)
+    })
 }
 
 /// `files` are the tools that the policy files classify, which a tenant may only tighten.
@@ -58,6 +62,7 @@ pub fn tool(row: &ManifestRow, file: Option<&Arc<ClassifiedTool>>) -> Result<Cla
         sql: theirs.sql.clone().or_else(|| mine.sql.clone()),
         context,
         self_modifying: theirs.self_modifying || mine.self_modifying,
+        dlp: theirs.dlp.tightened_by(&mine.dlp),
     };
     let classification = own.classification.raised_to(file.classification);
     let metadata = own.metadata.clone().or_else(|| file.metadata.clone());

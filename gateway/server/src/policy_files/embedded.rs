@@ -11,11 +11,23 @@ macro_rules! shipped {
 /// What is looked for in definitions; an operator's file adds to it.
 pub const SCAN: &str = include_str!("../../../../policies/scan.yaml");
 
-/// Tools of the gateway itself. They are there in every gateway, so their manifests are too.
-const BUILT_IN_TOOLS: [(&str, &str); 1] = [shipped!("manifests/adp.yaml")];
+/// What is there in every gateway: the manifests of its own tools, and what is looked for in content.
+const BUILT_IN: [(&str, &str); 10] = [
+    shipped!("dlp/cloud.yaml"),
+    shipped!("dlp/financial.yaml"),
+    shipped!("dlp/gateway.yaml"),
+    shipped!("dlp/keys.yaml"),
+    shipped!("dlp/national.yaml"),
+    shipped!("dlp/network.yaml"),
+    shipped!("dlp/personal.yaml"),
+    shipped!("dlp/vendors-a-m.yaml"),
+    shipped!("dlp/vendors-n-z.yaml"),
+    shipped!("manifests/adp.yaml"),
+];
 
-const OTHERS: [(&str, &str); 16] = [
+const OTHERS: [(&str, &str); 17] = [
     shipped!("chain.yaml"),
+    shipped!("dlp.yaml"),
     shipped!("manifests/crm.yaml"),
     shipped!("manifests/database.yaml"),
     shipped!("manifests/everything.yaml"),
@@ -33,12 +45,12 @@ const OTHERS: [(&str, &str); 16] = [
     shipped!("rules/starters.yaml"),
 ];
 
-pub fn built_in_tools() -> Vec<PolicyFile> {
-    BUILT_IN_TOOLS.iter().map(file).collect()
+pub fn built_in() -> Vec<PolicyFile> {
+    BUILT_IN.iter().map(file).collect()
 }
 
 pub fn all() -> Vec<PolicyFile> {
-    BUILT_IN_TOOLS.iter().chain(&OTHERS).map(file).collect()
+    BUILT_IN.iter().chain(&OTHERS).map(file).collect()
 }
 
 fn file((inside, text): &(&'static str, &'static str)) -> PolicyFile {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gateway_core::dlp::DlpHandling;
 use gateway_core::manifest::GOVERNANCE;
 use gateway_core::policies::{ClassifiedTool, Handling, Raise, SqlArgument, ToolMetadata};
 use gateway_core::rules::Condition;
@@ -38,6 +39,8 @@ struct WrittenHandling {
     raise: Vec<Value>,
     /// What policies know an argument by, and where it is.
     context: BTreeMap<String, String>,
+    /// What is done about personal data and secrets.
+    dlp: DlpHandling,
 }
 
 #[derive(Deserialize)]
@@ -200,8 +203,8 @@ fn soundly(written: WrittenHandling, manifest: Option<&ToolManifest>, path: &str
             problems.say(format!("{path}.context.{key}"), "must name an argument, as `total` or `total.value`");
         }
     }
-    let WrittenHandling { action_type, self_modifying, sql, context, .. } = written;
-    Handling { action_type, raises, sql, context, self_modifying }
+    let WrittenHandling { action_type, self_modifying, sql, context, dlp, .. } = written;
+    Handling { action_type, raises, sql, context, self_modifying, dlp }
 }
 
 fn check_sql(sql: Option<&SqlArgument>, path: &str, problems: &mut Problems) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use gateway_core::BoxError;
-use gateway_core::ports::{AccessRow, AgentPolicyRow, LiveRows, LiveStore, ManifestRow, PinRow, StoreError};
+use gateway_core::ports::{AccessRow, AgentPolicyRow, DlpRow, LiveRows, LiveStore, ManifestRow, PinRow, StoreError};
 use serde_json::Value;
 use sqlx::Row;
 use sqlx::postgres::{PgConnection, PgListener, PgPool, PgPoolOptions, PgRow};
@@ -19,7 +19,7 @@ use tokio::task::AbortHandle;
 use super::rows::tenant;
 use super::standing::{IN_FORCE, suspension};
 use crate::failure::unavailable;
-use crate::live::{ManifestColumns, PinColumns, PolicyColumns, access, left_out};
+use crate::live::{ManifestColumns, PinColumns, PolicyColumns, access, dlp, left_out};
 use crate::once::patiently;
 
 const CHANNEL: &str = "portreeve_live";
@@ -129,6 +129,11 @@ async fn read(connection: &mut PgConnection) -> Result<LiveRows, BoxError> {
     .fetch_all(&mut *connection)
     .await?;
     let pins = sqlx::query(PINS).fetch_all(&mut *connection).await?;
+    let looked_for = sqlx::query(
+        "SELECT id, tenant_id, name, patterns, severity FROM dlp_config WHERE is_active IS NOT FALSE ORDER BY tenant_id, name, id",
+    )
+    .fetch_all(&mut *connection)
+    .await?;
     let suspensions = sqlx::query(IN_FORCE).fetch_all(&mut *connection).await?;
     Ok(LiveRows {
         revision,
@@ -139,6 +144,7 @@ async fn read(connection: &mut PgConnection) -> Result<LiveRows, BoxError> {
             .filter_map(|row| left_out("access_policies", access_row(row)))
             .collect(),
         manifests: manifests.iter().filter_map(|row| left_out("tool_manifests", manifest(row))).collect(),
+        dlp: looked_for.iter().filter_map(|row| left_out("dlp_config", dlp_row(row))).collect(),
         pins: pins.iter().filter_map(|row| left_out("tool_pins", pin(row))).collect(),
         suspensions: suspensions.iter().filter_map(|row| left_out("suspensions", suspension(row))).collect(),
     })
@@ -174,6 +180,11 @@ pub(super) fn access_row(row: &PgRow) -> Result<AccessRow, BoxError> {
         row.try_get::<Json<Value>, _>("rule_definition")?.0,
         row.try_get("mode")?,
     )
+}
+
+fn dlp_row(row: &PgRow) -> Result<DlpRow, BoxError> {
+    let patterns = row.try_get::<Json<Value>, _>("patterns")?.0;
+    Ok(dlp(row.try_get("id")?, row.try_get("tenant_id")?, row.try_get("name")?, patterns, row.try_get("severity")?))
 }
 
 pub(super) fn manifest(row: &PgRow) -> Result<ManifestRow, BoxError> {

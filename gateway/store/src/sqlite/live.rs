@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use gateway_core::BoxError;
-use gateway_core::ports::{AccessRow, AgentPolicyRow, LiveRows, LiveStore, ManifestRow, PinRow, StoreError};
+use gateway_core::ports::{AccessRow, AgentPolicyRow, DlpRow, LiveRows, LiveStore, ManifestRow, PinRow, StoreError};
 use serde_json::Value;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -14,7 +14,7 @@ use super::SqlitePools;
 use super::rows::{optional_uuid, strings, tenant, uuid};
 use super::standing::{IN_FORCE, suspension};
 use crate::failure::unavailable;
-use crate::live::{ManifestColumns, PinColumns, PolicyColumns, access, left_out};
+use crate::live::{ManifestColumns, PinColumns, PolicyColumns, access, dlp, left_out};
 use crate::once::patiently;
 
 pub(crate) struct SqliteLive(pub SqlitePools);
@@ -69,6 +69,11 @@ async fn read(connection: &mut SqliteConnection) -> Result<LiveRows, BoxError> {
     )
     .fetch_all(&mut *connection)
     .await?;
+    let looked_for = sqlx::query(
+        "SELECT id, tenant_id, name, patterns, severity FROM dlp_config WHERE is_active IS NOT 0 ORDER BY tenant_id, name, id",
+    )
+    .fetch_all(&mut *connection)
+    .await?;
     let suspensions = sqlx::query(IN_FORCE).fetch_all(&mut *connection).await?;
     Ok(LiveRows {
         revision,
@@ -79,6 +84,7 @@ async fn read(connection: &mut SqliteConnection) -> Result<LiveRows, BoxError> {
             .filter_map(|row| left_out("access_policies", access_row(row)))
             .collect(),
         manifests: manifests.iter().filter_map(|row| left_out("tool_manifests", manifest(row))).collect(),
+        dlp: looked_for.iter().filter_map(|row| left_out("dlp_config", dlp_row(row))).collect(),
         pins: pins.iter().filter_map(|row| left_out("tool_pins", pin(row))).collect(),
         suspensions: suspensions.iter().filter_map(|row| left_out("suspensions", suspension(row))).collect(),
     })
@@ -125,6 +131,11 @@ pub(super) fn access_row(row: &SqliteRow) -> Result<AccessRow, BoxError> {
         json(row, "rule_definition")?,
         row.try_get("mode")?,
     )
+}
+
+fn dlp_row(row: &SqliteRow) -> Result<DlpRow, BoxError> {
+    let tenant = optional_uuid(row, "tenant_id")?;
+    Ok(dlp(own_id(row), tenant, row.try_get("name")?, json(row, "patterns")?, row.try_get("severity")?))
 }
 
 pub(super) fn manifest(row: &SqliteRow) -> Result<ManifestRow, BoxError> {

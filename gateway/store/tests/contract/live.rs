@@ -53,6 +53,9 @@ pub async fn the_revision_moves_with_what_nodes_keep(stage: &Stage) {
             true,
         ),
         ("DELETE FROM tool_manifests".into(), true),
+        (format!("INSERT INTO dlp_config (tenant_id, name, patterns) VALUES ('{tenant}', 'd', '[]')"), true),
+        (format!("UPDATE dlp_config SET is_active = {}", if stage.is_postgres() { "false" } else { "0" }), true),
+        ("DELETE FROM dlp_config".into(), true),
         ("INSERT INTO tool_pins (tool, hash, state, definition) VALUES ('crm/x', 'h', 'accepted', '{}')".into(), true),
         ("UPDATE tool_pins SET state = 'quarantined'".into(), true),
         ("DELETE FROM tool_pins".into(), true),
@@ -93,6 +96,9 @@ pub async fn live_rows_are_read_whole(stage: &Stage) {
         format!("INSERT INTO policy_modes (kind, policy, mode, changed_by) VALUES ('access', '{access_policy}', 'advisory', 'o')"),
         format!("INSERT INTO tool_manifests (tenant_id, tool, manifest, written_by) VALUES ('{tenant}', 'crm/x', '{{\"id\": \"crm/x\"}}', 'o')"),
         format!("INSERT INTO tool_manifests (tenant_id, tool, manifest, written_by) VALUES ('{tenant}', 'not a tool', '{{}}', 'o')"),
+        format!("INSERT INTO dlp_config (tenant_id, name, patterns, severity) VALUES ('{tenant}', 'projects', '[\"ACME-[0-9]+\"]', 'high')"),
+        "INSERT INTO dlp_config (name, patterns) VALUES ('everybody''s', '{}')".into(),
+        format!("INSERT INTO dlp_config (tenant_id, name, patterns, is_active) VALUES ('{tenant}', 'off', '[]', {})", if stage.is_postgres() { "false" } else { "0" }),
         "INSERT INTO tool_pins (tool, hash, state, definition, findings) VALUES ('crm/x', 'h', 'quarantined', '{\"name\": \"x\"}', '[{\"rule\": \"drift\", \"path\": \"/description\", \"message\": \"m\", \"strength\": \"strong\"}]')".into(),
     ] {
         stage.execute(sql.clone()).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
@@ -115,6 +121,13 @@ pub async fn live_rows_are_read_whole(stage: &Stage) {
         ["crm/x"],
         "the other is left out"
     );
+    // acceptance 64: whatever a row says is read, and only rows that are switched on.
+    let mut looked_for: Vec<_> =
+        rows.dlp.iter().map(|row| (row.name.as_str(), row.tenant, row.severity.as_deref(), &row.patterns)).collect();
+    looked_for.sort_by_key(|row| row.0);
+    let (own, everybodys) = (serde_json::json!(["ACME-[0-9]+"]), serde_json::json!({}));
+    let expected = [("everybody's", None, Some("medium"), &everybodys), ("projects", Some(tenant), Some("high"), &own)];
+    assert_eq!(looked_for, expected);
     let [pin] = rows.pins.as_slice() else { panic!("{:?}", rows.pins) };
     assert_eq!((pin.state, pin.findings.len()), (PinState::Quarantined, 1));
     let [stopped] = rows.suspensions.as_slice() else { panic!("{:?}", rows.suspensions) };

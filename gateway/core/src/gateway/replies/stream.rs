@@ -1,5 +1,6 @@
 //! An answer that is a stream: each event is reviewed and passed on when it arrives.
 
+use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -8,14 +9,17 @@ use bytes::Bytes;
 use futures::Stream;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
-use gateway_protocol::sse;
+use gateway_protocol::{Id, Reply, sse};
 
 use super::Review;
+use super::held::{Given, Held};
+use crate::content::Found;
 use crate::gateway::record::{Story, status_of};
-use crate::outcome::{JsonText, Status};
+use crate::outcome::Status;
 use crate::ports::{StreamItem, StreamSlot, UpstreamError};
 use crate::refusal;
 use crate::resume::Recording;
+use crate::verdict::Reason;
 
 type Items = BoxStream<'static, Result<StreamItem, UpstreamError>>;
 
@@ -27,6 +31,10 @@ pub(super) struct Replies {
     /// The question has its final answer; what follows is not ours to judge complete or broken.
     answered: bool,
     tape: Option<Recording>,
+    /// What one plugin keeps back, where one does.
+    held: Option<Held>,
+    /// Reviewed, and on its way.
+    ready: VecDeque<sse::Frame>,
     /// Ends once its reader is stopped.
     ended: BoxFuture<'static, ()>,
     _slot: Option<StreamSlot>,
@@ -37,39 +45,56 @@ impl Stream for Replies {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<sse::Frame>> {
         let this = &mut *self;
-        let Some(items) = this.items.as_mut() else {
-            return Poll::Ready(None);
-        };
-        if this.ended.as_mut().poll(context).is_ready() {
-            // Dropping the upstream's stream is how it learns that nobody listens any more.
-            this.items = None;
-            return Poll::Ready(this.banish());
-        }
-        match items.as_mut().poll_next(context) {
-            Poll::Pending => Poll::Pending,
-            Poll::Ready(Some(Ok(StreamItem::Event { reply: Some(reply), .. }))) if !this.review.answers(&reply) => {
-                tracing::warn!("an upstream put the answer to another question into a stream; it is left out");
-                context.waker().wake_by_ref();
-                Poll::Pending
-            }
-            Poll::Ready(Some(Ok(StreamItem::Event { reply: Some(reply), .. }))) if this.review.is_not_for(&reply) => {
-                context.waker().wake_by_ref();
-                Poll::Pending
-            }
-            Poll::Ready(Some(Ok(item))) => Poll::Ready(Some(this.forward(item))),
-            Poll::Ready(Some(Err(error))) => {
+        loop {
+            if this.items.is_some() && this.ended.as_mut().poll(context).is_ready() {
+                // Dropping the upstream's stream is how it learns that nobody listens any more.
                 this.items = None;
-                tracing::warn!(error = &error as &dyn std::error::Error, "an upstream failed in mid-stream: {error}");
-                Poll::Ready(this.fail(&error))
+                this.ready.clear();
+                return Poll::Ready(this.banish());
             }
-            Poll::Ready(None) => {
-                this.items = None;
-                this.tape = None;
-                // A GET stream simply ends; a call whose answer never came has failed.
-                let status =
-                    if this.answered || this.review.id.is_none() { Status::Ok } else { Status::UpstreamFailed };
-                this.story.close(status, None);
-                Poll::Ready(None)
+            if let Some(frame) = this.ready.pop_front() {
+                return Poll::Ready(Some(frame));
+            }
+            let Some(items) = this.items.as_mut() else {
+                return Poll::Ready(None);
+            };
+            match items.as_mut().poll_next(context) {
+                Poll::Pending => {
+                    // What was held long enough goes on without what it was held for.
+                    let over = this.held.as_mut().is_some_and(|held| held.is_over(context));
+                    if !over {
+                        return Poll::Pending;
+                    }
+                    this.release();
+                }
+                Poll::Ready(Some(Ok(StreamItem::Event { reply: Some(reply), .. }))) if !this.review.answers(&reply) => {
+                    tracing::warn!("an upstream put the answer to another question into a stream; it is left out");
+                    context.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                Poll::Ready(Some(Ok(StreamItem::Event { reply: Some(reply), .. })))
+                    if this.review.is_not_for(&reply) =>
+                {
+                    context.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                Poll::Ready(Some(Ok(item))) => this.take(item),
+                Poll::Ready(Some(Err(error))) => {
+                    this.items = None;
+                    this.release();
+                    tracing::warn!(error = &error as &dyn std::error::Error, "an upstream failed in mid-stream: {error}");
+                    let failed = this.fail(&error);
+                    this.ready.extend(failed);
+                }
+                Poll::Ready(None) => {
+                    this.items = None;
+                    this.release();
+                    this.tape = None;
+                    // A GET stream simply ends; a call whose answer never came has failed.
+                    let status =
+                        if this.answered || this.review.id.is_none() { Status::Ok } else { Status::UpstreamFailed };
+                    this.story.close(status, None);
+                }
             }
         }
     }
@@ -84,7 +109,9 @@ impl Replies {
         ended: BoxFuture<'static, ()>,
         slot: Option<StreamSlot>,
     ) -> Self {
-        Self { items: Some(items), review, story, answered: false, tape, ended, _slot: slot }
+        let held = Held::open(&review.chain, &review.exchange, &review.ports.clock);
+        let ready = VecDeque::new();
+        Self { items: Some(items), review, story, answered: false, tape, held, ready, ended, _slot: slot }
     }
 
     /// Its reader was stopped: a question that was still open is answered with that, and the stream is over.
@@ -95,19 +122,78 @@ impl Replies {
         Some(sse::Frame::Event(sse::Event::message(self.review.withheld(Some(id)).raw().clone())))
     }
 
-    fn forward(&mut self, item: StreamItem) -> sse::Frame {
-        let (mut frame, mut reply) = match item {
-            StreamItem::Comment(comment) => return sse::Frame::Comment(comment),
-            StreamItem::Event { frame, reply: None } => return self.kept(frame),
-            StreamItem::Event { frame, reply: Some(reply) } => (frame, reply),
-        };
-        self.review.pass(&mut reply);
+    fn take(&mut self, item: StreamItem) {
+        match item {
+            StreamItem::Comment(comment) => self.ready.push_back(sse::Frame::Comment(comment)),
+            StreamItem::Event { frame, reply: None } => {
+                let given = match &mut self.held {
+                    Some(held) => held.bare(frame),
+                    None => vec![(frame, None)],
+                };
+                self.forward(given, Found::default());
+            }
+            StreamItem::Event { frame, reply: Some(mut reply) } => {
+                self.review.list(&mut reply);
+                let Some(held) = &mut self.held else {
+                    return self.forward(vec![(frame, Some(reply))], Found::default());
+                };
+                let mut found = Found::default();
+                let (kind, id) = (reply.is_final(), reply.id().cloned());
+                let (given, refused) = held.next(frame, reply, &mut found);
+                self.forward(given, found);
+                if let Some((frame, reason)) = refused {
+                    self.refuse(frame, kind.then_some(id).flatten(), &reason);
+                }
+            }
+        }
+    }
+
+    /// Whatever is held goes on.
+    fn release(&mut self) {
+        let mut found = Found::default();
+        let given = self.held.as_mut().map(|held| held.end(&mut found)).unwrap_or_default();
+        self.forward(given, found);
+    }
+
+    fn forward(&mut self, given: Vec<Given>, mut found: Found) {
+        let done = self.held.as_ref().map(Held::plugin);
+        for (frame, reply) in given {
+            let Some(mut reply) = reply else {
+                let kept = self.kept(frame);
+                self.ready.push_back(kept);
+                continue;
+            };
+            let reviewed = self.review.chain.review_rest(&self.review.exchange, &mut reply, done, &mut found);
+            let told = std::mem::take(&mut found);
+            self.story.found(&self.review.ports.audit, &self.review.exchange, &told);
+            match reviewed {
+                Ok(()) => self.send(frame, reply),
+                Err(reason) => self.refuse(frame, reply.id().cloned().filter(|_| reply.is_final()), &reason),
+            }
+        }
+        self.story.found(&self.review.ports.audit, &self.review.exchange, &found);
+    }
+
+    /// An answer is replaced by an error; what nobody waits for is left out.
+    fn refuse(&mut self, frame: sse::Event, id: Option<Id>, reason: &Reason) {
+        if id.is_none() {
+            let trace = &self.review.exchange.trace_id;
+            tracing::info!(%trace, plugin = reason.plugin, "left out a message: {}", reason.message);
+            return;
+        }
+        let message = refusal::withheld(&self.review.exchange.trace_id, reason, self.review.manner, id);
+        self.send(frame, Reply::from_message(&message));
+    }
+
+    fn send(&mut self, mut frame: sse::Event, mut reply: Reply) {
+        self.review.seal(&mut reply);
         if reply.is_final() && self.review.id.is_some() {
             self.answered = true;
-            self.story.close(status_of(&reply), Some(JsonText::from_checked(reply.raw().clone())));
+            self.story.close(status_of(&reply), Some(self.review.recorded(&reply)));
         }
         frame.data = Bytes::clone(reply.raw());
-        self.kept(frame)
+        let kept = self.kept(frame);
+        self.ready.push_back(kept);
     }
 
     /// An upstream that numbers its events can resume its streams itself, and its numbers are not ours to change.

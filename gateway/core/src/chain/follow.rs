@@ -1,0 +1,31 @@
+//! Answers in many messages: a plugin may keep a little of a stream back until it knows what comes next.
+
+use std::time::Duration;
+
+use gateway_protocol::Reply;
+use smallvec::SmallVec;
+
+use crate::content::Found;
+use crate::verdict::Objection;
+
+/// What a stream's messages become, one by one and in their order: none is left out, none is added.
+pub enum Step {
+    /// Everything that was held, and the message itself.
+    Give(SmallVec<[Reply; 1]>),
+    /// Held until the next message, or until its time is over.
+    Hold,
+}
+
+/// One stream's memory.
+pub trait Follow: Send {
+    /// An objection is to this message; what was held before it is still held.
+    fn next(&mut self, reply: Reply, found: &mut Found) -> Result<Step, Objection>;
+    /// Everything that is held, as it is: nothing more comes, or not soon enough.
+    fn end(&mut self, found: &mut Found) -> SmallVec<[Reply; 1]>;
+    /// How many bytes are held.
+    fn held(&self) -> usize;
+    /// How long and how much may be held.
+    fn bounds(&self) -> (Duration, usize) {
+        (Duration::from_millis(150), 4096)
+    }
+}

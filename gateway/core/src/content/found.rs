@@ -1,0 +1,118 @@
+//! Personal data and secrets, as they may be told: which rule, how often, and what was done about it. Never the value.
+
+use std::sync::Arc;
+
+use crate::canonical::{Object, write_text};
+use crate::classification::scale;
+
+scale!(
+    /// What is done about a finding, from nothing to everything: of two the stricter wins.
+    Action, "observe, partial, hash, mask, block",
+    { Observe = "observe", Partial = "partial", Hash = "hash", Mask = "mask", Block = "block", }
+);
+
+/// Which way a text goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// To an upstream.
+    Request,
+    /// To a client.
+    Result,
+    /// To a client, in a list of what there is.
+    Definition,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    pub rule: Arc<str>,
+    pub count: u32,
+    pub action: Action,
+}
+
+/// All findings of a message, or of an answer in many messages.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    findings: Vec<Finding>,
+    edited: Vec<String>,
+}
+
+/// More places than this are not told one by one: whoever forgives an edited place forgives the others no less.
+const MOST_EDITED: usize = 256;
+
+impl Found {
+    pub fn add(&mut self, rule: &Arc<str>, action: Action, count: u32) {
+        if count == 0 {
+            return;
+        }
+        match self.findings.iter_mut().find(|known| known.action == action && known.rule == *rule) {
+            Some(known) => known.count = known.count.saturating_add(count),
+            None => self.findings.push(Finding { rule: Arc::clone(rule), count, action }),
+        }
+    }
+
+    /// A place in the message, as a JSON pointer, whose value is no longer what its author wrote.
+    pub fn edit(&mut self, path: String) {
+        if self.edited.len() < MOST_EDITED {
+            self.edited.push(path);
+        }
+    }
+
+    pub fn join(&mut self, more: &Self) {
+        for finding in &more.findings {
+            self.add(&finding.rule, finding.action, finding.count);
+        }
+        for path in &more.edited {
+            self.edit(path.clone());
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter()
+    }
+
+    pub fn edited(&self) -> &[String] {
+        &self.edited
+    }
+
+    /// Canonical JSON, by rule and action, so that the same findings always read the same.
+    pub(crate) fn write(&self, out: &mut String) {
+        let mut ordered: Vec<_> = self.findings.iter().collect();
+        ordered.sort_by(|one, other| (&one.rule, one.action).cmp(&(&other.rule, other.action)));
+        out.push('[');
+        for (place, finding) in ordered.into_iter().enumerate() {
+            out.push_str(if place > 0 { "," } else { "" });
+            let mut written = Object::with_capacity(64);
+            written.text("action", Some(finding.action.as_str()));
+            written.raw("count", &finding.count.to_string());
+            write_text(&finding.rule, written.member("rule"));
+            out.push_str(written.end().as_str());
+        }
+        out.push(']');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_are_counted_by_rule_and_told_in_order() {
+        let (email, card): (Arc<str>, Arc<str>) = ("email".into(), "payment_card".into());
+        let mut found = Found::default();
+        found.add(&card, Action::Mask, 1);
+        found.add(&email, Action::Observe, 2);
+        found.add(&card, Action::Mask, 2);
+        found.add(&email, Action::Mask, 0);
+        let mut told = String::new();
+        found.write(&mut told);
+        let expected = r#"[{"action":"observe","count":2,"rule":"email"},{"action":"mask","count":3,"rule":"payment_card"}]"#;
+        assert_eq!(told, expected);
+        let mut both = Found::default();
+        both.join(&found);
+        assert_eq!(both, Found { findings: vec![found.findings[0].clone(), found.findings[1].clone()], edited: vec![] });
+    }
+}

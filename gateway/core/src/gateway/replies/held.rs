@@ -1,0 +1,142 @@
+//! What of a stream is kept back for a moment, because what comes next may belong to it.
+//!
+//! Bounded in bytes and in time by whoever holds it, and never out of order: an event that comes while another is held
+//! stands behind it.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::task::Context;
+
+use futures::future::BoxFuture;
+use gateway_protocol::{Reply, sse};
+
+use crate::chain::{Chain, Follow, Step};
+use crate::content::Found;
+use crate::exchange::Exchange;
+use crate::ports::Clock;
+use crate::verdict::Reason;
+
+/// Events without a message that may stand behind one that is held.
+const MOST_BARE: usize = 64;
+
+pub(super) struct Held {
+    /// Whose memory it is.
+    plugin: &'static str,
+    /// `None` once it failed: then nothing passes.
+    follow: Option<Box<dyn Follow>>,
+    frames: VecDeque<Frame>,
+    clock: Arc<dyn Clock>,
+    pause: Option<BoxFuture<'static, ()>>,
+}
+
+/// An event as it came; `bare` has no message in it.
+struct Frame {
+    event: sse::Event,
+    bare: bool,
+}
+
+/// An event that goes on, and the message that it carries now.
+pub(super) type Given = (sse::Event, Option<Reply>);
+
+impl Held {
+    pub(super) fn open(chain: &Chain, exchange: &Exchange, clock: &Arc<dyn Clock>) -> Option<Self> {
+        let (plugin, follow) = chain.follow(exchange)?;
+        let (frames, clock) = (VecDeque::new(), Arc::clone(clock));
+        Some(Self { plugin, follow: Some(follow), frames, clock, pause: None })
+    }
+
+    pub(super) fn plugin(&self) -> &'static str {
+        self.plugin
+    }
+
+    /// An event that carries nothing to look at.
+    pub(super) fn bare(&mut self, event: sse::Event) -> Vec<Given> {
+        if self.frames.is_empty() {
+            return vec![(event, None)];
+        }
+        self.frames.push_back(Frame { event, bare: true });
+        match self.frames.len() > MOST_BARE {
+            true => self.end(&mut Found::default()),
+            false => Vec::new(),
+        }
+    }
+
+    /// What may go on now. With a reason, that very message may not, and everything before it was given.
+    pub(super) fn next(
+        &mut self,
+        event: sse::Event,
+        reply: Reply,
+        found: &mut Found,
+    ) -> (Vec<Given>, Option<(sse::Event, Reason)>) {
+        let Some(follow) = &mut self.follow else {
+            let reason = Reason::new(self.plugin, "failed", "the plugin failed, so nothing passes it");
+            return (Vec::new(), Some((event, reason)));
+        };
+        match catch_unwind(AssertUnwindSafe(|| follow.next(reply, found))) {
+            Ok(Ok(Step::Give(replies))) => {
+                self.frames.push_back(Frame { event, bare: false });
+                (self.give(replies), None)
+            }
+            Ok(Ok(Step::Hold)) => {
+                self.frames.push_back(Frame { event, bare: false });
+                let (time, most) = follow.bounds();
+                if follow.held() > most {
+                    return (self.end(found), None);
+                }
+                if self.pause.is_none() {
+                    self.pause = Some(self.clock.pause(time));
+                }
+                (Vec::new(), None)
+            }
+            Ok(Err(objection)) => {
+                let reason = Reason::new(self.plugin, &objection.rule, objection.message);
+                (self.end(found), Some((event, reason)))
+            }
+            Err(_) => {
+                // What was held goes with it: nobody knows any more what it was held for.
+                self.follow = None;
+                self.frames.clear();
+                let reason = Reason::new(self.plugin, "failed", "the plugin failed, so nothing passes it");
+                (Vec::new(), Some((event, reason)))
+            }
+        }
+    }
+
+    /// Everything that is held.
+    pub(super) fn end(&mut self, found: &mut Found) -> Vec<Given> {
+        let Some(follow) = &mut self.follow else { return Vec::new() };
+        match catch_unwind(AssertUnwindSafe(|| follow.end(found))) {
+            Ok(replies) => self.give(replies),
+            Err(_) => {
+                self.follow = None;
+                self.frames.clear();
+                Vec::new()
+            }
+        }
+    }
+
+    /// Whether something has been held for as long as anything may be.
+    pub(super) fn is_over(&mut self, context: &mut Context<'_>) -> bool {
+        self.pause.as_mut().is_some_and(|pause| pause.as_mut().poll(context).is_ready())
+    }
+
+    fn give(&mut self, replies: impl IntoIterator<Item = Reply>) -> Vec<Given> {
+        let mut given = Vec::new();
+        for reply in replies {
+            while let Some(Frame { event, .. }) = self.frames.pop_front_if(|frame| frame.bare) {
+                given.push((event, None));
+            }
+            if let Some(Frame { event, .. }) = self.frames.pop_front() {
+                given.push((event, Some(reply)));
+            }
+        }
+        while let Some(Frame { event, .. }) = self.frames.pop_front_if(|frame| frame.bare) {
+            given.push((event, None));
+        }
+        // Whatever is still held came later, and has its own time.
+        let waits = (!self.frames.is_empty()).then(|| self.follow.as_ref().map(|follow| follow.bounds().0)).flatten();
+        self.pause = waits.map(|time| self.clock.pause(time));
+        given
+    }
+}

@@ -1,0 +1,216 @@
+//! Streams: a value that is cut by the end of one message and goes on in the next is found in both.
+//!
+//! A message waits only where a text in it ends in the beginning of something, at most as long and as large as the operator
+//! lets it (`hold`). What had to go on without its rest is remembered, so that at least the rest does not follow it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gateway_core::chain::{Follow, Step};
+use gateway_core::content::{Action, Found};
+use gateway_core::exchange::Exchange;
+use gateway_core::live::TenantRules;
+use gateway_core::policies::ClassifiedTool;
+use gateway_core::verdict::Objection;
+use gateway_dlp::{Counts, Paths};
+use gateway_protocol::{Reply, ReplyKind};
+use smallvec::SmallVec;
+
+use super::edit::{texts, with_texts};
+use super::rules::told;
+use super::scope::{Scope, Way, way_of};
+use super::Inner;
+
+/// A longer message is a whole of its own.
+const LONGEST_PIECE: usize = 16 * 1024;
+/// How many texts a stream may have left open, and how much of each is remembered.
+const MOST_OPEN: usize = 32;
+const LONGEST_OPEN: usize = 256;
+
+pub(super) struct Following {
+    inner: Arc<Inner>,
+    way: Way,
+    tenant: Arc<TenantRules>,
+    tool: Option<Arc<ClassifiedTool>>,
+    held: Vec<Piece>,
+    /// The ends of texts that went on before their rest had come.
+    open: HashMap<Place, String>,
+}
+
+/// A method and a JSON pointer: pieces of one text stand at one place.
+type Place = (String, String);
+
+struct Piece {
+    reply: Reply,
+    texts: Vec<Text>,
+}
+
+struct Text {
+    place: Place,
+    text: String,
+    /// It ends in the beginning of something.
+    waits: bool,
+}
+
+impl Following {
+    pub fn new(inner: Arc<Inner>, exchange: &Exchange, way: Way) -> Self {
+        let tool = inner.handled(exchange).cloned();
+        let tenant = Arc::clone(&exchange.rules);
+        Self { inner, way, tenant, tool, held: Vec::new(), open: HashMap::new() }
+    }
+
+    fn scope(&self, reply: &Reply) -> Arc<Scope> {
+        let way = way_of(self.way, reply);
+        self.inner.scopes.of(&self.inner.rules, &self.tenant, self.tool.as_ref(), way)
+    }
+
+    /// Looked at by itself.
+    fn alone(&self, reply: Reply, found: &mut Found) -> Result<Reply, Objection> {
+        let rules = &self.inner.rules;
+        let own = super::TenantDlp::of(&self.tenant).and_then(super::TenantDlp::detectors);
+        if !rules.detectors.suspects(reply.raw()) && !own.is_some_and(|own| own.suspects(reply.raw())) {
+            return Ok(reply);
+        }
+        let edited = self.scope(&reply).reply(rules, &reply, found)?;
+        Ok(edited.unwrap_or(reply))
+    }
+
+    /// Which of the texts at one place end in something that may go on, once `piece` stands behind the others.
+    fn weigh(&mut self, piece: &mut Piece) {
+        let scope = self.scope(&piece.reply);
+        let nowhere = Paths::none();
+        let redaction = scope.redaction(&self.inner.rules, &scope.actions, &nowhere);
+        let seam = redaction.seam();
+        for text in &mut piece.texts {
+            let mut before: Vec<&mut Text> =
+                self.held.iter_mut().flat_map(|held| &mut held.texts).filter(|held| held.place == text.place).collect();
+            let mut whole: String = before.iter().map(|held| held.text.as_str()).collect();
+            whole.push_str(&text.text);
+            let tail = seam.tail(&whole).filter(|_| whole.len() <= LONGEST_PIECE).unwrap_or(whole.len());
+            let mut end = 0;
+            for held in &mut before {
+                end += held.text.len();
+                held.waits = end > tail;
+            }
+            text.waits = whole.len() > tail;
+        }
+    }
+
+    /// Pieces that go on together: what lies across them is taken out first, then each is looked at by itself.
+    fn finish(&mut self, pieces: Vec<Piece>, found: &mut Found) -> SmallVec<[Reply; 1]> {
+        let mut joined: Vec<Place> = Vec::new();
+        let mut edits: Vec<Vec<(String, String)>> = pieces.iter().map(|_| Vec::new()).collect();
+        for text in pieces.iter().flat_map(|piece| &piece.texts) {
+            if !joined.contains(&text.place) {
+                joined.push(text.place.clone());
+            }
+        }
+        for place in joined {
+            self.join(&place, &pieces, &mut edits, found);
+        }
+        let mut given = SmallVec::new();
+        for (piece, edits) in pieces.into_iter().zip(edits) {
+            let reply = if edits.is_empty() { piece.reply } else { with_texts(&piece.reply, &edits) };
+            // A message that may not pass was refused when it came.
+            given.push(self.alone(reply.clone(), found).unwrap_or(reply));
+        }
+        given
+    }
+
+    fn join(&mut self, place: &Place, pieces: &[Piece], edits: &mut [Vec<(String, String)>], found: &mut Found) {
+        let at = |piece: &Piece| piece.texts.iter().find(|text| text.place == *place).map(|text| text.text.clone());
+        let mut texts: Vec<(Option<usize>, String)> =
+            pieces.iter().enumerate().filter_map(|(index, piece)| Some((Some(index), at(piece)?))).collect();
+        if let Some(before) = self.open.remove(place) {
+            texts.insert(0, (None, before));
+        }
+        let Some(first) = pieces.first().filter(|_| texts.len() > 1) else { return };
+        let scope = self.scope(&first.reply);
+        let nowhere = Paths::none();
+        let redaction = scope.redaction(&self.inner.rules, &scope.softened, &nowhere);
+        let mut counts = Counts::default();
+        let words: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
+        let Ok(Some(redacted)) = redaction.seam().join(&words, &mut counts) else { return };
+        // What is only observed is counted where each message is looked at by itself.
+        for count in counts.iter().filter(|count| told(count.action) != Action::Observe) {
+            found.add(&count.rule, told(count.action), count.count);
+        }
+        for ((index, before), now) in texts.iter().zip(redacted) {
+            if let Some(edits) = index.and_then(|index| edits.get_mut(index))
+                && *before != now
+            {
+                edits.push((place.1.clone(), now));
+            }
+        }
+    }
+}
+
+impl Follow for Following {
+    fn next(&mut self, reply: Reply, found: &mut Found) -> Result<Step, Objection> {
+        let whole = reply.kind() != ReplyKind::Notification || reply.raw().len() > LONGEST_PIECE;
+        if whole {
+            let last = self.alone(reply, found)?;
+            let mut given = self.end(found);
+            given.push(last);
+            return Ok(Step::Give(given));
+        }
+        // Whether it may pass at all is said when it comes; what is taken out of it, when it goes on.
+        self.alone(reply.clone(), &mut Found::default()).inspect_err(|objection| {
+            found.add(&objection.rule.as_ref().into(), Action::Block, 1);
+        })?;
+        let method = reply.method().unwrap_or_default().to_owned();
+        let texts = texts(&reply)
+            .into_iter()
+            .map(|(pointer, text)| Text { place: (method.clone(), pointer), text, waits: false })
+            .collect();
+        let mut piece = Piece { reply, texts };
+        self.weigh(&mut piece);
+        self.held.push(piece);
+        // Nothing overtakes what waits.
+        let waits = |piece: &Piece| piece.texts.iter().any(|text| text.waits);
+        let first = self.held.iter().position(waits).unwrap_or(self.held.len());
+        let going: Vec<Piece> = self.held.drain(..first).collect();
+        if going.is_empty() {
+            return Ok(Step::Hold);
+        }
+        Ok(Step::Give(self.finish(going, found)))
+    }
+
+    fn end(&mut self, found: &mut Found) -> SmallVec<[Reply; 1]> {
+        let held = std::mem::take(&mut self.held);
+        let left: Vec<(Place, String)> = held
+            .iter()
+            .flat_map(|piece| &piece.texts)
+            .filter(|text| text.waits)
+            .map(|text| (text.place.clone(), ending(&text.text).to_owned()))
+            .collect();
+        let given = self.finish(held, found);
+        for (place, text) in left {
+            if self.open.len() < MOST_OPEN || self.open.contains_key(&place) {
+                let open = self.open.entry(place).or_default();
+                open.push_str(&text);
+                *open = ending(open).to_owned();
+            }
+        }
+        given
+    }
+
+    fn held(&self) -> usize {
+        self.held.iter().map(|piece| piece.reply.raw().len()).sum()
+    }
+
+    fn bounds(&self) -> (Duration, usize) {
+        let hold = self.inner.rules.settings.hold;
+        (hold.time(), hold.bytes)
+    }
+}
+
+/// The last part of a text.
+fn ending(text: &str) -> &str {
+    let mut start = text.len().saturating_sub(LONGEST_OPEN);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    text.get(start..).unwrap_or_default()
+}

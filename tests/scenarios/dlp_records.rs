@@ -1,0 +1,92 @@
+//! What the books hold of personal data and secrets: that some were found, and never which.
+
+use portreeve_tests::{Kind, Piece, Step, Stub, World};
+use serde_json::json;
+
+const SSN: &str = "536-90-4399";
+const EMAIL: &str = "canary.bird@example.org";
+const CARD: &str = "4111 1111 1111 1111";
+
+/// Every row of every table, as text.
+fn everything(world: &World, kind: Kind) -> String {
+    let tables = match kind {
+        Kind::Sqlite => "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'",
+        Kind::Postgres => "SELECT tablename FROM pg_tables WHERE schemaname = 'public'",
+    };
+    let names = world.database.sql(tables);
+    names.lines().map(|table| world.database.sql(&format!("SELECT * FROM \"{table}\""))).collect::<Vec<_>>().join("\n")
+}
+
+// acceptance 65: masked, observed, blocked, refused, waiting, failed: a search of every table finds no canary.
+async fn no_canary_reaches_the_books(kind: Kind) {
+    let record = json!({ "content": [{ "type": "text", "text": format!("{SSN} {EMAIL} {CARD}") }],
+        "structuredContent": { "ssn": SSN, "mail": EMAIL, "card": CARD } });
+    let says = [
+        Piece::notification("notifications/message", json!({ "level": "info", "data": format!("for {EMAIL}") })),
+        Piece::answer(record.clone()),
+    ];
+    let steps = vec![
+        Step::on("tools/call").result(record.clone()),
+        Step::on("tools/call").error(200, -32000, &format!("nobody is called {EMAIL}")),
+        Step::on("tools/call").stream(says),
+        Step::on("tools/call").result(record).always(),
+    ];
+    let stub = Stub::scripted(steps).await;
+    let tools = ["open", "shut"].map(|name| portreeve_tests::world::manifest("crm", name, "READ_ONLY"));
+    let pay = portreeve_tests::world::manifest("crm", "pay", "HIGH_WRITE");
+    let handling = json!({
+        "crm/open": { "dlp": { "request": { "*": "observe" }, "result": { "*": "observe" } } },
+        "crm/shut": { "dlp": { "request": { "*": "block" } } },
+    });
+    let mut world = World::on(kind)
+        .upstream("crm", json!({ "url": stub.url() }))
+        .manifest_file("crm", json!({ "manifests": [tools[0], tools[1], pay], "handling": handling }))
+        .start();
+    let agent = world.agent("a-1", "A4");
+    let canaries = json!({ "ssn": SSN, "in": { "mail": EMAIL }, "text": format!("card {CARD}"), EMAIL: 1 });
+    // What is only observed passes, both ways.
+    let answer = agent.call("crm/open", canaries.clone()).await;
+    assert!(answer.text().contains(EMAIL) && answer.text().contains(CARD), "{}", answer.text());
+    let seen = stub.seen().pop().unwrap().1;
+    assert_eq!(seen["params"]["arguments"], canaries);
+    assert!(agent.call("crm/open", canaries.clone()).await.text().contains(EMAIL), "an error passes, too");
+    assert!(agent.call("crm/open", canaries.clone()).await.text().contains(EMAIL), "and a stream");
+    // What is blocked is refused, what nobody knows is refused, what needs a human waits.
+    assert_eq!(agent.call("crm/shut", canaries.clone()).await.decision(), "deny");
+    assert_eq!(agent.call("crm/unknown", canaries.clone()).await.decision(), "deny");
+    assert_eq!(agent.call("crm/pay", canaries.clone()).await.decision(), "approval_required");
+    let malformed = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "open", "arguments": EMAIL } });
+    agent.post("/crm/mcp", &malformed).await;
+    let explained = world.cli(&["explain", "--agent", "a-1", "--tool", "crm/pay", "--args", &canaries.to_string()]);
+    let explained = String::from_utf8_lossy(&explained.stdout).into_owned();
+    world.eventually("SELECT count(*) FROM audit_logs WHERE status_code = 'approval_required'", 1).await;
+    world.eventually("SELECT count(*) FROM agent_traces WHERE description = 'crm/open: answer redacted'", 3).await;
+
+    let books = everything(&world, kind);
+    let log = world.gateway().log();
+    for canary in [SSN, EMAIL, CARD, "canary.bird"] {
+        for (name, text) in [("the books", &books), ("the log", &log), ("the explanation", &explained)] {
+            let line = text.lines().find(|line| line.contains(canary));
+            assert!(line.is_none(), "{canary} in {name}: {line:?}");
+        }
+    }
+    for (query, least) in [
+        ("SELECT count(*) FROM audit_logs WHERE CAST(input_payload AS TEXT) LIKE '%[EMAIL]%'", 4),
+        ("SELECT count(*) FROM audit_logs WHERE CAST(output_payload AS TEXT) LIKE '%[SSN]%'", 2),
+    ] {
+        assert!(world.database.count(query) >= least, "{query}: {}", world.database.sql("SELECT * FROM audit_logs"));
+    }
+    let told = world.database.sql("SELECT context FROM agent_traces WHERE description LIKE 'crm/open%'");
+    assert!(told.contains("us_ssn") && told.contains("observe"), "{told}");
+    assert_eq!(world.verify().0, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_canary_reaches_the_books_on_sqlite() {
+    no_canary_reaches_the_books(Kind::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_canary_reaches_the_books_on_postgres() {
+    no_canary_reaches_the_books(Kind::Postgres).await;
+}

@@ -1,0 +1,85 @@
+//! Streams under redaction: nothing overtakes what waits, nothing waits for long, and what is given again is what was given.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use portreeve_tests::messages::initialize;
+use portreeve_tests::{Agent, Kind, Piece, Step, Stub, World};
+use serde_json::{Value, json};
+
+fn log(text: &str) -> Piece {
+    Piece::notification("notifications/message", json!({ "level": "info", "data": text }))
+}
+
+fn progress(n: u32) -> Piece {
+    Piece::notification("notifications/progress", json!({ "progressToken": "p", "progress": n }))
+}
+
+async fn a_world(says: Vec<Piece>) -> (World, Agent) {
+    let stub = Stub::scripted(vec![Step::legacy_server(), Step::on("tools/call").stream(says)]).await;
+    let tools = [("slow", "READ_ONLY")];
+    let world = World::on(Kind::Sqlite).upstream("crm", json!({ "url": stub.url() })).manifests("crm", &tools).start();
+    let agent = world.agent("a-1", "A1");
+    (world, agent)
+}
+
+fn call() -> Value {
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "slow", "arguments": {} } })
+}
+
+fn shown(events: &[Value]) -> Vec<Value> {
+    let told = |event: &Value| {
+        let found = [&event["params"]["data"], &event["params"]["progress"], &event["result"]["content"]];
+        found.into_iter().find(|value| !value.is_null()).cloned().unwrap_or_default()
+    };
+    events.iter().map(told).collect()
+}
+
+// acceptance 63, the part of streams.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_overtakes_what_waits() {
+    let says = vec![
+        progress(1),
+        log("pay with 4111 1111"),
+        progress(2),
+        log("1111 1111 today"),
+        log("an open end 4111 11"),
+        // Longer than anything is held: it goes on, and its rest does not follow it.
+        Piece::Pause(Duration::from_millis(700)),
+        progress(3),
+        log("11 1111 1111 and more"),
+        Piece::answer(json!({ "content": [] })),
+    ];
+    let (_world, agent) = a_world(says).await;
+    let answer = agent.post("/crm/mcp", &call()).await;
+    let told = shown(&answer.events());
+    assert_eq!(told.len(), 8, "{}", answer.text());
+    let expected = [json!(1), json!("pay with [CARD]"), json!(2), json!(" today"), json!("an open end 4111 11"), json!(3)];
+    assert_eq!(told[..6], expected, "{}", answer.text());
+    let rest = told[6].as_str().unwrap();
+    assert!(rest.ends_with(" and more") && !rest.contains("1111"), "{rest}");
+    assert_eq!(told[7], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_given_again_is_what_was_given() {
+    let says = vec![
+        log("first"),
+        log("for jane@example.org"),
+        log("pay with 4111 1111"),
+        log(" 1111 1111"),
+        Piece::answer(json!({ "content": [{ "type": "text", "text": "jane@example.org" }] })),
+    ];
+    let (world, agent) = a_world(says).await;
+    let opened = agent.post("/crm/mcp", &initialize("2025-11-25", json!({}))).await;
+    let session = opened.header("mcp-session-id").unwrap().to_owned();
+    let headers =
+        [("x-api-key", agent.key.as_str()), ("mcp-protocol-version", "2025-11-25"), ("mcp-session-id", &session)];
+    let answer = world.client.post(&world.url("/crm/mcp"), &headers, &call()).await;
+    let first = answer.text().lines().find_map(|line| line.strip_prefix("id: ")).unwrap_or_else(|| panic!("{}", answer.text()));
+    let again = [headers.as_slice(), &[("accept", "text/event-stream"), ("last-event-id", first)]].concat();
+    let rest = world.client.send("GET", &world.url("/crm/mcp"), &again, Bytes::new()).await;
+    assert_eq!(rest.events(), answer.events()[1..], "{}", rest.text());
+    assert!(rest.text().contains("[EMAIL]") && rest.text().contains("[CARD]"), "{}", rest.text());
+    assert!(!rest.text().contains("jane@") && !rest.text().contains("1111"), "{}", rest.text());
+}
