@@ -1,5 +1,6 @@
 //! `guard`: the gateway's guards alone, over lines of JSON. One line in, one line out, in order.
 
+mod dlp;
 mod sql;
 mod tools;
 
@@ -16,12 +17,15 @@ pub enum GuardVerb {
     Tools(tools::ToolsArgs),
     /// Reads SQL and says what it would do and whether a reading tool may
     Sql(sql::SqlArgs),
+    /// Reads texts and gives them back without personal data and secrets
+    Dlp(dlp::DlpArgs),
 }
 
 pub fn run(verb: &GuardVerb) -> Result<(), Failure> {
     match verb {
         GuardVerb::Tools(args) => tools::run(args),
         GuardVerb::Sql(args) => sql::run(args),
+        GuardVerb::Dlp(args) => dlp::run(args),
     }
 }
 

@@ -273,7 +273,9 @@ fn regex(text: &str) -> Result<Regex, String> {
 
 /// Whether every match begins with one of the literals.
 fn begins_with(pattern: &str, literals: &[&str]) -> bool {
-    let parsed = regex_syntax::ParserBuilder::new().unicode(false).utf8(false).build().parse(pattern);
+    // In small letters only: case is nothing to an anchor, and all ways to write a word are too many to be listed.
+    let plain = pattern.replace("(?i:", "(?:");
+    let parsed = regex_syntax::ParserBuilder::new().unicode(false).utf8(false).build().parse(&plain);
     let Ok(hir) = parsed else {
         return false;
     };

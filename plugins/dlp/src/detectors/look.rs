@@ -40,6 +40,7 @@ const BEFORE: usize = 320;
 const BEHIND: usize = 16 * 1024;
 /// The same for anchors that are much of the match themselves: digits, colons, runs.
 const SHORTLY_BEFORE: usize = 32;
+const SHORTLY_BEHIND: usize = 512;
 /// Matches near one anchor that turn out to be nothing, before it is given up.
 const TRIES: usize = 8;
 
@@ -253,7 +254,9 @@ impl<'s> Seen<'s> {
         if anchor.start < done {
             return;
         }
-        let end = (anchor.end + BEHIND).min(self.text.len());
+        // Nobody looks further than a match can reach, or every number would cost the rest of the text.
+        let behind = if before == SHORTLY_BEFORE { SHORTLY_BEHIND } else { BEHIND };
+        let end = (anchor.end + behind).min(self.text.len());
         let input = Input::new(self.text);
         if detector.begins_with_anchor {
             if let Some(found) = pattern.search(&input.span(anchor.start..end).anchored(Anchored::Yes)) {
@@ -262,18 +265,22 @@ impl<'s> Seen<'s> {
             return;
         }
         let mut start = anchor.start.saturating_sub(before).max(done);
-        for _ in 0..TRIES {
+        let mut tries = TRIES;
+        while tries > 0 {
             let Some(found) = pattern.search(&Input::new(self.text).span(start..end)) else {
                 return;
             };
             if found.start() >= anchor.end {
                 return;
             }
+            tries -= 1;
             if found.end() <= anchor.start {
                 // Somebody else's: it has an anchor of its own.
                 start = found.end().max(start + 1);
             } else if self.take(index, detector, found.range()) {
-                return;
+                // Two numbers with a blank between them are one run of digits.
+                start = found.end().max(start + 1);
+                tries = TRIES;
             } else {
                 // A later beginning may still be something.
                 start = found.start() + 1;
