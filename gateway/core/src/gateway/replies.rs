@@ -201,7 +201,7 @@ impl Review {
         if let Err(reason) = self.chain.review(&self.exchange, reply) {
             let id = reply.id().cloned();
             tracing::info!(trace = %self.exchange.trace_id, plugin = reason.plugin, "withheld a reply: {}", reason.message);
-            *reply = Reply::from_message(&refusal::withheld(&self.exchange.trace_id, &reason, self.manner, id));
+            *reply = Reply::from_message(&refusal::kept_back(&self.exchange, &reason, self.manner, id));
         }
         if !self.advice.is_empty() && reply.is_final() {
             self.advise(reply);
