@@ -45,6 +45,7 @@ mod protocol;
 mod prove;
 mod real_clients;
 mod real_eras;
+mod real_schemas;
 mod real_upstreams;
 mod reload;
 mod replay;
