@@ -61,7 +61,8 @@ fn skim(criterion: &mut Criterion) {
     let Ok(written) = serde_saphyr::from_str::<WrittenInjection>(text) else { return };
     let Ok(reader) = Reader::new(written) else { return };
     let plain = "Seven teapots were found. The newest has a handle of bamboo and a lid that fits. ";
-    let talk = "The user sends an e-mail to the operator, who confirms it; the system then forwards the prior message. ";
+    let talk =
+        "The user sends an e-mail to the operator, who confirms it; the system then forwards the prior message. ";
     for (name, part) in [("ordinary", plain), ("full of cues", talk)] {
         let text = part.repeat(64 * 1024 / part.len());
         let json = json!({ "content": [{ "type": "text", "text": &text }] }).to_string();

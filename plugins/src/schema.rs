@@ -112,8 +112,7 @@ fn output_of<'a>(exchange: &Exchange, result: &'a Value) -> Option<&'a Value> {
 /// What is wrong, in words for the caller; `edited` are the places at which a mask stands instead of what was there.
 fn faults(schema: &dyn CheckJson, value: &Value, edited: &[String]) -> Option<String> {
     let found = schema.check(value).err()?;
-    let told: Vec<_> =
-        found.iter().filter(|fault| !fault.is_excused_by(edited)).map(SchemaFault::to_string).collect();
+    let told: Vec<_> = found.iter().filter(|fault| !fault.is_excused_by(edited)).map(SchemaFault::to_string).collect();
     (!told.is_empty()).then(|| told.join("; "))
 }
 

@@ -20,7 +20,10 @@ async fn every_tool_of_real_servers_has_schemas_that_can_be_read() {
         ("archived", archived_slack()),
         ("git", git(outside.path())),
         ("everything", json!({ "command": node(), "args": [everything_server(), "stdio"] })),
-        ("sqlite", json!({ "command": installed("python/sqlite/bin/mcp-server-sqlite"), "args": ["--db-path", outside.path().join("shop.db")] })),
+        (
+            "sqlite",
+            json!({ "command": installed("python/sqlite/bin/mcp-server-sqlite"), "args": ["--db-path", outside.path().join("shop.db")] }),
+        ),
     ];
     let mut world = World::on(Kind::Sqlite);
     for (name, upstream) in &servers {

@@ -37,7 +37,11 @@ async fn bad_arguments_are_refused_with_their_path() {
     let cases = [
         ("crm/update", json!({ "amount": CANARY }), "`/amount`: expected integer, found string"),
         ("crm/update", json!({}), "`/amount`: expected a value, found nothing"),
-        ("crm/update", json!({ "amount": 1, "lines": [{ "price": 2 }, { "price": CANARY }] }), "`/lines/1/price`: expected number, found string"),
+        (
+            "crm/update",
+            json!({ "amount": 1, "lines": [{ "price": 2 }, { "price": CANARY }] }),
+            "`/lines/1/price`: expected number, found string",
+        ),
         ("crm/update", json!({ "amount": 1, "colour": CANARY }), "found `colour`"),
         ("crm/pair", json!({ "pair": ["a", CANARY] }), "`/pair/1`: expected integer, found string"),
     ];
@@ -45,7 +49,11 @@ async fn bad_arguments_are_refused_with_their_path() {
         for (tool, arguments, told) in &cases {
             let answer = caller.call(tool, arguments.clone()).await;
             assert!(answer.is_tool_error(), "{}", answer.text());
-            assert_eq!((answer.decision().as_str(), answer.denied_by()), ("deny", vec!["schema".to_owned()]), "{arguments}");
+            assert_eq!(
+                (answer.decision().as_str(), answer.denied_by()),
+                ("deny", vec!["schema".to_owned()]),
+                "{arguments}"
+            );
             assert!(answer.text().contains(told), "{told}: {}", answer.text());
             assert!(!answer.text().contains(CANARY), "{}", answer.text());
         }
@@ -80,12 +88,17 @@ async fn a_schema_that_cannot_be_read_denies_until_it_is_switched_off() {
     let far = tool("far", json!({ "type": "object", "properties": { "a": { "$ref": url } } }));
     let odd = tool("odd", json!({ "type": "objekt" }));
     let stub = Stub::with_definitions(vec![far, odd.clone(), tool("let_pass", json!({ "type": "objekt" }))]).await;
-    let manifest = |name: &str| json!({ "id": format!("crm/{name}"), "domain": "crm", "risk_level": "READ_ONLY", "side_effects": false,
-        "allowed_modes": ["SHADOW", "ADVISORY", "PARTIAL_AUTO", "FULL_AUTO"] });
+    let manifest = |name: &str| {
+        json!({ "id": format!("crm/{name}"), "domain": "crm", "risk_level": "READ_ONLY", "side_effects": false,
+        "allowed_modes": ["SHADOW", "ADVISORY", "PARTIAL_AUTO", "FULL_AUTO"] })
+    };
     let world = World::on(Kind::Sqlite)
         .upstream("crm", json!({ "url": stub.url() }))
-        .manifest_file("crm", json!({ "manifests": [manifest("far"), manifest("odd"), manifest("let_pass")],
-            "handling": { "crm/let_pass": { "schema": "off" } } }))
+        .manifest_file(
+            "crm",
+            json!({ "manifests": [manifest("far"), manifest("odd"), manifest("let_pass")],
+            "handling": { "crm/let_pass": { "schema": "off" } } }),
+        )
         .start();
     let agent = world.agent("a-1", "A3");
     for (tool, why) in [("crm/far", "is not followed"), ("crm/odd", "`/type`")] {
@@ -121,8 +134,10 @@ async fn unpinned_and_watched_tools_are_checked_too() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_breaks_its_promise_is_withheld() {
     let mut reading = tool("read", json!({ "type": "object" }));
-    reading["outputSchema"] = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
-    let answers = |structured: Value| json!({ "content": [{ "type": "text", "text": CANARY }], "structuredContent": structured });
+    reading["outputSchema"] =
+        json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
+    let answers =
+        |structured: Value| json!({ "content": [{ "type": "text", "text": CANARY }], "structuredContent": structured });
     let mut failed = answers(json!({ "n": CANARY }));
     failed["isError"] = json!(true);
     let stub = Stub::scripted(vec![

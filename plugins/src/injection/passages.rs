@@ -14,8 +14,20 @@ const LONGEST: usize = 1_200;
 const MOST: usize = 64;
 /// Characters that hide words from whoever searches for them: tags, zero widths, letters in other clothes.
 const DISGUISES: [char; 14] = [
-    '\u{E0020}', '\u{E0061}', '\u{E0065}', '\u{200B}', '\u{200C}', '\u{2060}', '\u{FEFF}', '\u{AD}', '\u{FF49}', '\u{FF29}',
-    '\u{1D422}', '\u{1D456}', '\u{2065}', '\u{202E}',
+    '\u{E0020}',
+    '\u{E0061}',
+    '\u{E0065}',
+    '\u{200B}',
+    '\u{200C}',
+    '\u{2060}',
+    '\u{FEFF}',
+    '\u{AD}',
+    '\u{FF49}',
+    '\u{FF29}',
+    '\u{1D422}',
+    '\u{1D456}',
+    '\u{2065}',
+    '\u{202E}',
 ];
 /// What only somebody writes who speaks to a model in its own form.
 const MARKERS: [&str; 6] = ["<|im_", "[inst]", "<<sys>>", "<|system", "<|start_header", "<|endoftext"];

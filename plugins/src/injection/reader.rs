@@ -182,7 +182,9 @@ impl WrittenInjection {
         self.action = own.action.or(self.action);
         self.score = own.score.or(self.score);
         self.terms.extend(own.terms);
-        self.phrases.extend(own.phrases);
+        // A copy of the shipped file says nothing new.
+        let known: BTreeSet<_> = self.phrases.iter().map(|phrase| phrase.pattern.clone()).collect();
+        self.phrases.extend(own.phrases.into_iter().filter(|phrase| !known.contains(&phrase.pattern)));
         let cues: BTreeSet<_> = self.cues.drain(..).chain(own.cues).collect();
         self.cues = cues.into_iter().collect();
         self

@@ -151,5 +151,8 @@ fn escaped_letters_are_read_as_what_they_are() {
     let plain: String = ATTACK.chars().map(|letter| format!("\\u{:04x}", u32::from(letter))).collect();
     assert!(reader.suspects(format!("{{\"text\":\"{plain}\"}}").as_bytes()));
     assert!(reader.suspects(br#"{"text":"\u5ffd\u7565 \u6307\u4ee4"}"#), "words of other scripts as ASCII writes them");
-    assert!(!reader.suspects(br#"{"text":"caf\u00e9 \u2019 na\u00efve"}"#), "accents and quotation marks are nothing special");
+    assert!(
+        !reader.suspects(br#"{"text":"caf\u00e9 \u2019 na\u00efve"}"#),
+        "accents and quotation marks are nothing special"
+    );
 }

@@ -73,15 +73,27 @@ fn a_fault_names_its_place_and_what_was_expected() {
         (json!({ "id": 1, "amount": 0.3 }), Some("`/amount`: expected a multiple of 0.5")),
         (json!({ "id": 1, "state": "SECRET" }), Some("`/state`: expected one of `open`, `closed`")),
         (json!({ "id": 1, "kind": "SECRET" }), Some("`/kind`: expected `lead`")),
-        (json!({ "id": 1, "name": "S" }), Some("`/name`: expected at least 2 characters; `/name`: expected a text that matches `^[a-z]+$`")),
+        (
+            json!({ "id": 1, "name": "S" }),
+            Some("`/name`: expected at least 2 characters; `/name`: expected a text that matches `^[a-z]+$`"),
+        ),
         (json!({ "id": 1, "name": "secret" }), Some("`/name`: expected at most 5 characters")),
-        (json!({ "id": 1, "items": [{ "price": 1 }, { "price": "SECRET" }] }), Some("`/items/1/price`: expected number, found string")),
+        (
+            json!({ "id": 1, "items": [{ "price": 1 }, { "price": "SECRET" }] }),
+            Some("`/items/1/price`: expected number, found string"),
+        ),
         (json!({ "id": 1, "items": [{}, {}] }), Some("`/items`: expected items that differ from one another")),
         (json!({ "id": 1, "either": ["SECRET"] }), Some("`/either`: expected string or integer, found array")),
         (json!({ "id": 1, "shape": { "r": "SECRET" } }), Some("`/shape/r`: expected number, found string")),
         (json!({ "id": 1, "maybe": true }), Some("`/maybe`: expected null or string, found boolean")),
-        (json!({ "id": 1, "colour": "SECRET" }), Some("`/`: expected no other members than its schema lists, found `colour`")),
-        (json!({ "id": 1, "4111111111111111": 1 }), Some("`/`: expected no other members than its schema lists, found 1 more")),
+        (
+            json!({ "id": 1, "colour": "SECRET" }),
+            Some("`/`: expected no other members than its schema lists, found `colour`"),
+        ),
+        (
+            json!({ "id": 1, "4111111111111111": 1 }),
+            Some("`/`: expected no other members than its schema lists, found 1 more"),
+        ),
         (json!({ "id": 1, "map": { "4111111111111111": "SECRET" } }), Some("`/map/*`: expected integer, found string")),
     ] {
         let told = said(asked(schema.clone(), arguments.clone()));
@@ -92,9 +104,11 @@ fn a_fault_names_its_place_and_what_was_expected() {
 
 #[test]
 fn each_schema_is_read_in_the_draft_that_it_names() {
-    let exclusive = |draft: &str| json!({ "$schema": draft, "properties": { "a": { "maximum": 3, "exclusiveMaximum": true } } });
+    let exclusive =
+        |draft: &str| json!({ "$schema": draft, "properties": { "a": { "maximum": 3, "exclusiveMaximum": true } } });
     let tuple = |draft: &str| json!({ "$schema": draft, "properties": { "a": { "items": [{ "type": "string" }] } } });
-    let prefix = |draft: &str| json!({ "$schema": draft, "properties": { "a": { "prefixItems": [{ "type": "string" }] } } });
+    let prefix =
+        |draft: &str| json!({ "$schema": draft, "properties": { "a": { "prefixItems": [{ "type": "string" }] } } });
     let dependent = |draft: &str| json!({ "$schema": draft, "dependentRequired": { "a": ["b"] } });
     for (schema, arguments, fits) in [
         (exclusive("http://json-schema.org/draft-04/schema#"), json!({ "a": 3 }), Some(false)),
@@ -161,8 +175,10 @@ fn what_is_too_large_is_not_compiled() {
     }
     let wide: serde_json::Map<_, _> = (0..6_000).map(|n| (format!("p{n}"), json!({}))).collect();
     let long = json!({ "description": "x".repeat(300 << 10) });
-    let chain: serde_json::Map<_, _> =
-        (0..100).map(|n| (format!("c{n}"), json!({ "$ref": format!("#/$defs/c{}", n + 1) }))).chain([("c100".to_owned(), json!({}))]).collect();
+    let chain: serde_json::Map<_, _> = (0..100)
+        .map(|n| (format!("c{n}"), json!({ "$ref": format!("#/$defs/c{}", n + 1) })))
+        .chain([("c100".to_owned(), json!({}))])
+        .collect();
     for (schema, why) in [
         (deep, "nested more than"),
         (json!({ "properties": wide }), "more than 5000 schemas"),
@@ -194,7 +210,8 @@ fn alternatives_that_multiply_are_not_followed() {
         })
         .chain([("h40".to_owned(), json!({ "type": "integer" }))])
         .collect();
-    let told = said(asked(json!({ "properties": { "a": { "$ref": "#/$defs/h0" } }, "$defs": halls }), json!({ "a": "x" })));
+    let told =
+        said(asked(json!({ "properties": { "a": { "$ref": "#/$defs/h0" } }, "$defs": halls }), json!({ "a": "x" })));
     assert!(told.is_some(), "refused one way or the other, and soon");
 }
 
@@ -240,7 +257,10 @@ fn an_answer_is_held_against_what_the_tool_promised() {
     let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
     for (result, expected) in [
         (json!({ "content": [], "structuredContent": { "n": 1 } }), None),
-        (json!({ "content": [], "structuredContent": { "n": "SECRET" } }), Some("`/n`: expected integer, found string")),
+        (
+            json!({ "content": [], "structuredContent": { "n": "SECRET" } }),
+            Some("`/n`: expected integer, found string"),
+        ),
         (json!({ "content": [], "structuredContent": {} }), Some("`/n`: expected a value, found nothing")),
         (json!({ "content": [{ "type": "text", "text": "only words" }] }), None),
         // An upstream's own error is its own, whatever it looks like.

@@ -61,12 +61,7 @@ impl Gateway {
 
     /// The accepted form, which is in memory. Where nobody pins (the operator said so, or the tool is only watched) it is
     /// what the upstream shows this caller.
-    async fn defined(
-        &self,
-        exchange: &Exchange,
-        tool: &ToolSubject,
-        upstream: &dyn Upstream,
-    ) -> Option<Arc<Defined>> {
+    async fn defined(&self, exchange: &Exchange, tool: &ToolSubject, upstream: &dyn Upstream) -> Option<Arc<Defined>> {
         let definitions = &self.ports.definitions;
         let name = &tool.name;
         if let Some(pin) = &tool.pin {

@@ -25,8 +25,7 @@ const BELOW: [&str; 9] = [
     "propertyNames",
 ];
 /// Keywords that hold schemas for the same place.
-const HERE: [&str; 9] =
-    ["allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"];
+const HERE: [&str; 9] = ["allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"];
 /// Keywords whose members are schemas that nobody asks unless they are referred to.
 const SHELVES: [&str; 2] = ["$defs", "definitions"];
 /// Keywords that hold values, in which nothing is a keyword.
@@ -57,8 +56,7 @@ pub(super) struct Graph<'s> {
 
 impl<'s> Graph<'s> {
     pub(super) fn of(schema: &'s Value, most: usize) -> Result<Self, String> {
-        let mut graph =
-            Self { nodes: Vec::new(), known: HashMap::new(), ids: Vec::new(), anchors: Vec::new(), most };
+        let mut graph = Self { nodes: Vec::new(), known: HashMap::new(), ids: Vec::new(), anchors: Vec::new(), most };
         graph.add(schema, schema)?;
         // What a reference leads to may itself refer; each schema is added once.
         let mut next = 0;
@@ -148,11 +146,7 @@ impl<'s> Graph<'s> {
         }
     }
 
-    fn resolve(
-        &self,
-        root: &'s Value,
-        reference: &Reference<'s>,
-    ) -> Result<Vec<(&'s Value, &'s Value)>, String> {
+    fn resolve(&self, root: &'s Value, reference: &Reference<'s>) -> Result<Vec<(&'s Value, &'s Value)>, String> {
         let (document, fragment) = reference.to.split_once('#').unwrap_or((reference.to, ""));
         // The languages' own descriptions are at hand, and small.
         if document.contains("://json-schema.org/draft") {
@@ -174,7 +168,8 @@ impl<'s> Graph<'s> {
             let found = within.pointer(&pointer).or_else(|| root.pointer(&pointer)).ok_or_else(nowhere)?;
             return Ok(vec![(found, within)]);
         }
-        let found: Vec<_> = self.anchors.iter().filter(|(name, _)| *name == fragment).map(|(_, at)| (*at, within)).collect();
+        let found: Vec<_> =
+            self.anchors.iter().filter(|(name, _)| *name == fragment).map(|(_, at)| (*at, within)).collect();
         if found.is_empty() { Err(nowhere()) } else { Ok(found) }
     }
 
@@ -281,7 +276,10 @@ fn unescaped(fragment: &str) -> String {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.as_bytes();
     while let [first, after @ ..] = rest {
-        let hex = after.get(..2).and_then(|two| std::str::from_utf8(two).ok()).and_then(|two| u8::from_str_radix(two, 16).ok());
+        let hex = after
+            .get(..2)
+            .and_then(|two| std::str::from_utf8(two).ok())
+            .and_then(|two| u8::from_str_radix(two, 16).ok());
         match (first, hex) {
             (b'%', Some(byte)) => {
                 bytes.push(byte);
