@@ -23,8 +23,8 @@ pub struct Imagined {
     pub arguments: Option<Value>,
     pub at: Timestamp,
     pub declared: Option<Classification>,
-    /// How the tool describes itself, where the arguments are those that would be sent. What was recorded is not: it is
-    /// not held against a schema again.
+    /// How the tool describes itself. Replays leave it out: they ask what other policies would say, and what was recorded
+    /// may have masks in it that fit no schema.
     pub definition: Option<Arc<Defined>>,
 }
 
