@@ -56,7 +56,8 @@ impl Mutator for Injection {
     }
 
     fn reviews_replies(&self) -> bool {
-        self.rules.action != InjectionAction::Off || self.rules.reader.digest() != ""
+        // What is off for all may be on for one tool; without phrases there is nothing to look for.
+        !self.rules.reader.digest().is_empty()
     }
 
     fn on_reply(&self, exchange: &Exchange, reply: &mut Reply) -> Verdict {

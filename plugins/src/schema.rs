@@ -50,7 +50,7 @@ impl Judge for Schemas {
             return Verdict::Pass;
         };
         let arguments = exchange.arguments().filter(|arguments| !arguments.is_null()).unwrap_or(&NOTHING);
-        match faults(schema.as_ref(), arguments, &[]) {
+        match faults(schema.as_ref(), arguments, "/params/arguments", &[]) {
             None => Verdict::Pass,
             Some(faults) => {
                 let remedy = Remedy::Arguments(faults.clone());
@@ -83,8 +83,8 @@ impl Judge for Schemas {
             return Verdict::deny("output", "the answer could not be read as what its schema describes");
         };
         let Outcome::Result(result) = &response.outcome else { return Verdict::Pass };
-        let Some(output) = output_of(exchange, result) else { return Verdict::Pass };
-        match faults(schema.as_ref(), output, &[]) {
+        let Some((output, at)) = output_of(exchange, result) else { return Verdict::Pass };
+        match faults(schema.as_ref(), output, at, &[]) {
             None => Verdict::Pass,
             Some(faults) => Verdict::deny("output", format!("the answer does not fit its schema: {faults}")),
         }
@@ -97,22 +97,24 @@ fn checked(exchange: &Exchange) -> Option<&Defined> {
     exchange.definition.as_deref().filter(|_| !off)
 }
 
-/// A call's own output, or that of a task which has come to its end.
-fn output_of<'a>(exchange: &Exchange, result: &'a Value) -> Option<&'a Value> {
+/// A call's own output, or that of a task which has come to its end, and where it stands in the message.
+fn output_of<'a>(exchange: &Exchange, result: &'a Value) -> Option<(&'a Value, &'static str)> {
     match exchange.method()? {
-        "tools/call" | "tasks/result" => result.get("structuredContent"),
+        "tools/call" | "tasks/result" => Some((result.get("structuredContent")?, "/result/structuredContent")),
         "tasks/get" => {
-            let result = result.get("result")?;
-            (result.get("isError") != Some(&Value::Bool(true))).then(|| result.get("structuredContent"))?
+            let result = result.get("result").filter(|result| result.get("isError") != Some(&Value::Bool(true)))?;
+            Some((result.get("structuredContent")?, "/result/result/structuredContent"))
         }
         _ => None,
     }
 }
 
-/// What is wrong, in words for the caller; `edited` are the places at which a mask stands instead of what was there.
-fn faults(schema: &dyn CheckJson, value: &Value, edited: &[String]) -> Option<String> {
+/// What is wrong, in words for the caller; `edited` are the places of the message at which a mask stands instead of what was
+/// there, and `at` is where in the message the value is.
+fn faults(schema: &dyn CheckJson, value: &Value, at: &str, edited: &[String]) -> Option<String> {
     let found = schema.check(value).err()?;
-    let told: Vec<_> = found.iter().filter(|fault| !fault.is_excused_by(edited)).map(SchemaFault::to_string).collect();
+    let told: Vec<_> =
+        found.iter().filter(|fault| !fault.is_excused_by(edited, at)).map(SchemaFault::to_string).collect();
     (!told.is_empty()).then(|| told.join("; "))
 }
 

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::chain::Chain;
 use crate::classification::Classification;
+use crate::definitions::Defined;
 use crate::exchange::{Ask, Exchange, Route, Subject, ToolSubject};
 use crate::identity::{Principal, PrincipalKind};
 use crate::live::Live;
@@ -22,6 +23,9 @@ pub struct Imagined {
     pub arguments: Option<Value>,
     pub at: Timestamp,
     pub declared: Option<Classification>,
+    /// How the tool describes itself. Replays leave it out: they ask what other policies would say, and what was recorded
+    /// may have masks in it that fit no schema.
+    pub definition: Option<Arc<Defined>>,
 }
 
 impl Imagined {
@@ -37,6 +41,7 @@ impl Imagined {
         exchange.live = Arc::clone(live);
         exchange.at = self.at;
         exchange.declared = self.declared;
+        exchange.definition.clone_from(&self.definition);
         exchange
     }
 }
@@ -51,6 +56,13 @@ pub fn subject(chain: &Chain, live: &Live, principal: &Principal, name: &ToolNam
         pin: pin.and_then(|pinned| pinned.hash.clone()),
         ..ToolSubject::new(name.clone(), classified, watched)
     }
+}
+
+/// What was accepted of it, as the rows know it.
+pub fn definition(live: &Live, tool: &ToolSubject) -> Option<Arc<Defined>> {
+    let pin = tool.pin.as_ref().filter(|_| !tool.governs())?;
+    let form = live.pins.get(&tool.name)?.forms.iter().find(|form| form.hash == *pin)?;
+    Some(Arc::new(Defined::new(Arc::clone(pin), Arc::clone(&form.definition))))
 }
 
 /// Who would be calling.

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use crate::exchange::Exchange;
 use crate::names::TraceId;
 use crate::ports::{AuthError, Limited, UpstreamError};
 use crate::scopes::Scope;
@@ -109,14 +110,7 @@ impl Refused<'_> {
         let object = DecisionObject { trace_id, decision, approval_id, reasons, retry_after_ms: None }.into_value();
         match self.tool {
             Some(tool) if !manner.rpc_errors => {
-                let mut result = Map::new();
-                result.insert("content".into(), json!([{ "type": "text", "text": self.text(tool, manner) }]));
-                result.insert("isError".into(), Value::Bool(true));
-                result.insert("_meta".into(), json!({ "io.portreeve/decision": object }));
-                if self.modern {
-                    result.insert("resultType".into(), json!("complete"));
-                }
-                Answer::message(200, &Message::result(id, Value::Object(result)))
+                Answer::message(200, &tool_error(id, &self.text(tool, manner), &object, self.modern))
             }
             _ => {
                 let (code, subject) = (self.code(), self.tool.unwrap_or("this request"));
@@ -260,6 +254,37 @@ pub fn upstream_error(error: &UpstreamError, id: Option<Id>) -> Message {
 pub fn node_failed(id: Option<Id>) -> Answer {
     let message = "the node that holds this session took the request and did not answer; whether it was carried out is in the audit log";
     Answer::message(502, &Message::error(id, RpcError::new(code::INTERNAL, message)))
+}
+
+/// What a model reads where a tool failed.
+fn tool_error(id: Id, text: &str, object: &Value, modern: bool) -> Message {
+    let mut result = Map::new();
+    result.insert("content".into(), json!([{ "type": "text", "text": text }]));
+    result.insert("isError".into(), Value::Bool(true));
+    result.insert("_meta".into(), json!({ "io.portreeve/decision": object }));
+    if modern {
+        result.insert("resultType".into(), json!("complete"));
+    }
+    Message::result(id, Value::Object(result))
+}
+
+/// A tool's answer that a plugin would not let through, as the tool error that takes its place: a model can go on from that.
+/// Everything else that is kept back is replaced by an error of the protocol.
+pub fn kept_back(exchange: &Exchange, reason: &Reason, manner: Manner, id: Option<Id>) -> Message {
+    let (Some(tool), Some(answered)) = (exchange.tool().filter(|_| !manner.rpc_errors), &id) else {
+        return withheld(&exchange.trace_id, reason, manner, id);
+    };
+    if exchange.message().and_then(Message::id) != Some(answered) {
+        return withheld(&exchange.trace_id, reason, manner, id);
+    }
+    let mut object = DecisionObject::deny(&exchange.trace_id, reason);
+    object.reasons = object.reasons.filter(|_| !manner.terse);
+    let why = if manner.terse { String::new() } else { format!(" {}.", reason.message) };
+    let text = format!(
+        "{} was carried out, but its answer was withheld by policy.{why} Do not repeat the call for it; ask the operator. (trace {})",
+        tool.name, exchange.trace_id
+    );
+    tool_error(answered.clone(), &text, &object.into_value(), exchange.is_modern())
 }
 
 /// A reply that a plugin would not let through, as the error that takes its place.

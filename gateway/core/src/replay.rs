@@ -159,7 +159,8 @@ fn again(candidate: &Candidate<'_>, call: &RecordedCall) -> Result<(Decision, Im
         Kept::Not(_) => None,
     };
     let at = event.timestamp.parse().map_err(|_| "its time cannot be read")?;
-    Ok((from, Imagined { principal: Arc::new(principal), tool, arguments, at, declared: None }))
+    let principal = Arc::new(principal);
+    Ok((from, Imagined { principal, tool, arguments, at, declared: None, definition: None }))
 }
 
 /// Whether the answer could depend on what was asked with the call.

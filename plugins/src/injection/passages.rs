@@ -29,6 +29,8 @@ const DISGUISES: [char; 14] = [
     '\u{2065}',
     '\u{202E}',
 ];
+/// What only somebody writes who speaks to a model in its own form.
+const MARKERS: [&str; 6] = ["<|im_", "[inst]", "<<sys>>", "<|system", "<|start_header", "<|endoftext"];
 /// What no honest writer of JSON escapes: plain letters.
 const ESCAPED_LETTERS: [&str; 4] = ["\\u004", "\\u005", "\\u006", "\\u007"];
 
@@ -42,9 +44,12 @@ impl Cues {
     pub(super) fn compile(cues: &[String]) -> Result<Self, String> {
         // As servers write them that keep to ASCII; in a decoded text nothing looks like that.
         let escaped = cues.iter().filter(|cue| !cue.is_ascii()).map(|cue| escaped(cue));
-        let words: Vec<_> = cues.iter().cloned().chain(escaped).collect();
+        // Capitals of other alphabets are letters of their own to a search that folds only ASCII.
+        let capital = |cue: &String| (!cue.is_ascii()).then(|| capitalised(cue));
+        let capitals = cues.iter().filter_map(capital);
+        let words: Vec<_> = cues.iter().cloned().chain(escaped).chain(capitals).collect();
         let disguises = DISGUISES.iter().flat_map(|hidden| [hidden.to_string(), escaped_character(*hidden)]);
-        let disguises = disguises.chain(ESCAPED_LETTERS.map(str::to_owned));
+        let disguises = disguises.chain(ESCAPED_LETTERS.iter().chain(&MARKERS).map(ToString::to_string));
         let count = words.len();
         let words = AhoCorasick::builder()
             .ascii_case_insensitive(true)
@@ -100,6 +105,11 @@ impl Cues {
     }
 }
 
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+}
+
 fn escaped(text: &str) -> String {
     text.chars().map(|letter| if letter.is_ascii() { letter.into() } else { escaped_character(letter) }).collect()
 }
@@ -120,16 +130,26 @@ fn within(text: &str, range: Range<usize>) -> &str {
     text.get(start..end).unwrap_or_default()
 }
 
+/// What a quotation begins with.
+pub(super) const QUOTES: [char; 5] = ['`', '"', '\'', '\u{201C}', '\u{AB}'];
+
 /// The text without what it quotes: code in fences or backticks, and short sayings in quotation marks.
 pub(super) fn unquoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(['`', '"', '\u{201C}', '\u{AB}']) {
+    while let Some(at) = rest.find(QUOTES) {
         let (before, from) = rest.split_at(at);
         out.push_str(before);
+        // Between letters it is an apostrophe.
+        if from.starts_with('\'') && out.ends_with(char::is_alphanumeric) {
+            out.push('\'');
+            rest = from.get(1..).unwrap_or_default();
+            continue;
+        }
         let (open, close) = match from.chars().next() {
             _ if from.starts_with("```") => ("```", "```"),
             Some('`') => ("`", "`"),
+            Some('\'') => ("'", "'"),
             Some('\u{201C}') => ("\u{201C}", "\u{201D}"),
             Some('\u{AB}') => ("\u{AB}", "\u{BB}"),
             _ => ("\"", "\""),

@@ -6,9 +6,9 @@ use std::sync::OnceLock;
 use gateway_core::digest;
 use gateway_core::injection::{AnswerReader, InjectionAction, Suspicion};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::passages::{Cues, unquoted};
+use super::passages::{Cues, QUOTES, unquoted};
 use crate::scan::{DefinitionScanner, ScanProblem};
 
 /// What is read of one text.
@@ -107,10 +107,15 @@ impl Reader {
         if sum > 0 && heard.contains_key(ADDRESSED) { sum + 1 } else { sum }
     }
 
+    fn text(&self, text: &str) -> Suspicion {
+        let passages = self.cues.passages(text).into_iter();
+        passages.map(|passage| self.passage(passage)).max_by_key(|found| found.score).unwrap_or_default()
+    }
+
     fn passage(&self, passage: &str) -> Suspicion {
         let heard = self.heard(passage);
         let mut score = Self::worth(&heard);
-        if score > 0 && passage.contains(['`', '"', '\u{201C}', '\u{AB}']) {
+        if score > 0 && passage.contains(QUOTES) {
             let plain = Self::worth(&self.heard(&unquoted(passage)));
             score = plain.max(score.saturating_sub(QUOTED));
         }
@@ -130,11 +135,18 @@ impl AnswerReader for Reader {
             while !text.is_char_boundary(end) {
                 end -= 1;
             }
-            for passage in self.cues.passages(text.get(..end).unwrap_or_default()) {
-                let found = self.passage(passage);
-                if found.score > worst.score {
-                    worst = found;
+            let text = text.get(..end).unwrap_or_default();
+            let found = match written_out(text) {
+                // JSON in a text: what stands between its quotation marks is not a quotation.
+                Some(inner) => {
+                    let mut texts = Vec::new();
+                    super::gather(&inner, &mut texts);
+                    texts.into_iter().map(|text| self.text(text)).max_by_key(|found| found.score).unwrap_or_default()
                 }
+                None => self.text(text),
+            };
+            if found.score > worst.score {
+                worst = found;
             }
         }
         worst
@@ -143,6 +155,12 @@ impl AnswerReader for Reader {
     fn digest(&self) -> &str {
         &self.digest
     }
+}
+
+/// The tree of a text that is JSON, as tools give that know no other way to say something structured.
+fn written_out(text: &str) -> Option<Value> {
+    let json = text.trim_start().starts_with(['{', '[']);
+    if json { serde_json::from_str(text).ok() } else { None }
 }
 
 /// The scanner of definitions reads phrases through every disguise that it knows; here it is given other ones to look for.
@@ -164,7 +182,9 @@ impl WrittenInjection {
         self.action = own.action.or(self.action);
         self.score = own.score.or(self.score);
         self.terms.extend(own.terms);
-        self.phrases.extend(own.phrases);
+        // A copy of the shipped file says nothing new.
+        let known: BTreeSet<_> = self.phrases.iter().map(|phrase| phrase.pattern.clone()).collect();
+        self.phrases.extend(own.phrases.into_iter().filter(|phrase| !known.contains(&phrase.pattern)));
         let cues: BTreeSet<_> = self.cues.drain(..).chain(own.cues).collect();
         self.cues = cues.into_iter().collect();
         self

@@ -85,7 +85,7 @@ fn a_fault_names_its_place_and_what_was_expected() {
         (json!({ "id": 1, "items": [{}, {}] }), Some("`/items`: expected items that differ from one another")),
         (json!({ "id": 1, "either": ["SECRET"] }), Some("`/either`: expected string or integer, found array")),
         (json!({ "id": 1, "shape": { "r": "SECRET" } }), Some("`/shape/r`: expected number, found string")),
-        (json!({ "id": 1, "maybe": true }), Some("`/maybe`: expected string or null, found boolean")),
+        (json!({ "id": 1, "maybe": true }), Some("`/maybe`: expected null or string, found boolean")),
         (
             json!({ "id": 1, "colour": "SECRET" }),
             Some("`/`: expected no other members than its schema lists, found `colour`"),
@@ -194,8 +194,8 @@ fn what_is_too_large_is_not_compiled() {
 #[test]
 fn alternatives_that_multiply_are_not_followed() {
     let doubling = json!({ "anyOf": [
-        { "properties": { "a": { "$ref": "#" }, "x": false }, "required": ["a"] },
-        { "properties": { "a": { "$ref": "#" }, "y": false }, "required": ["a"] },
+        { "type": "object", "properties": { "a": { "$ref": "#" }, "x": false }, "required": ["a"] },
+        { "type": "object", "properties": { "a": { "$ref": "#" }, "y": false }, "required": ["a"] },
         { "type": "integer" },
     ] });
     let nested = |depth| (0..depth).fold(json!("no integer"), |inner, _| json!({ "a": inner }));

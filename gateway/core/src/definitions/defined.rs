@@ -64,14 +64,15 @@ pub enum FaultAbout {
 }
 
 impl SchemaFault {
-    /// Whether it may be there only because something at these paths was replaced: a mask keeps the type and nothing else.
-    pub fn is_excused_by(&self, edited: &[String]) -> bool {
-        let below = |path: &String| {
-            path.strip_prefix(self.path.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
+    /// Whether it may be there only because something was replaced: a mask keeps the type and nothing else. `edited` are
+    /// places of a whole message, in which the value stands at `at`.
+    pub fn is_excused_by(&self, edited: &[String], at: &str) -> bool {
+        let place = format!("{at}{}", self.path);
+        let below =
+            |path: &String| path.strip_prefix(&place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         match self.about {
             FaultAbout::Shape => false,
-            FaultAbout::Content => edited.contains(&self.path),
+            FaultAbout::Content => edited.contains(&place),
             FaultAbout::Choice => edited.iter().any(below),
         }
     }
@@ -219,7 +220,7 @@ mod tests {
             expected: "expected `a`".into(),
             about,
         };
-        let edited = ["/who/mail".to_owned()];
+        let edited = ["/result/structuredContent/who/mail".to_owned()];
         for (path, about, excused) in [
             ("/who/mail", FaultAbout::Content, true),
             ("/who/mail", FaultAbout::Shape, false),
@@ -229,7 +230,11 @@ mod tests {
             ("", FaultAbout::Choice, true),
             ("/wh", FaultAbout::Choice, false),
         ] {
-            assert_eq!(fault(path, about).is_excused_by(&edited), excused, "{path} {about:?}");
+            assert_eq!(
+                fault(path, about).is_excused_by(&edited, "/result/structuredContent"),
+                excused,
+                "{path} {about:?}"
+            );
         }
     }
 }

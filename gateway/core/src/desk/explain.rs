@@ -103,7 +103,8 @@ impl Desk {
             let tool = imagine::subject(&chain, &live, &principal, tool, self.watches(tool));
             let at = call.trace.event.timestamp.parse().unwrap_or_else(|_| self.clock.now());
             let (principal, arguments) = (Arc::new(principal), arguments.clone());
-            let imagined = Imagined { principal, tool, arguments, at, declared: None };
+            let definition = imagine::definition(&live, &tool);
+            let imagined = Imagined { principal, tool, arguments, at, declared: None, definition };
             again = Some(explain(&chain, &live, &imagined, &*self.stopwatch));
         }
         let approval = match text("approval").and_then(|id| id.parse().ok()) {
@@ -162,7 +163,8 @@ impl Desk {
         let (chain, live) = self.in_force();
         let tool = imagine::subject(&chain, &live, &principal, &tool, self.watches(&tool));
         let at = at.unwrap_or_else(|| self.clock.now());
-        let imagined = Imagined { principal: Arc::new(principal), tool, arguments, at, declared };
+        let definition = imagine::definition(&live, &tool);
+        let imagined = Imagined { principal: Arc::new(principal), tool, arguments, at, declared, definition };
         Ok(explain(&chain, &live, &imagined, &*self.stopwatch))
     }
 

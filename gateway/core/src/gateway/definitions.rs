@@ -88,3 +88,57 @@ impl Gateway {
         self.ports.definitions.defined(&live.pins, tool, &pin?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+    use std::sync::{Arc, Mutex};
+
+    use serde_json::json;
+
+    use crate::chain::{Judge, Plugin, PluginMode};
+    use crate::definitions::Defined;
+    use crate::exchange::Exchange;
+    use crate::testing::bench::Bench;
+    use crate::verdict::Verdict;
+
+    #[derive(Clone, Default)]
+    struct Looks(Arc<Mutex<Vec<Option<Arc<Defined>>>>>);
+
+    impl Judge for Looks {
+        fn name(&self) -> &'static str {
+            "looks"
+        }
+
+        fn on_request(&self, exchange: &Exchange) -> Verdict {
+            self.0.lock().unwrap().push(exchange.definition.clone());
+            Verdict::Grant
+        }
+    }
+
+    #[test]
+    fn judges_see_what_an_unpinned_tool_says_of_itself() {
+        let looks = Looks::default();
+        let bench = Bench::with(vec![(Plugin::Judge(Box::new(looks.clone())), PluginMode::Enforce)]);
+        *bench.world.definition.lock().unwrap() = Some(Arc::new(json!({ "name": "read", "inputSchema": {} })));
+        bench.modern("tools/call", json!({ "name": "read" }));
+        bench.modern("tools/call", json!({ "name": "read" }));
+        // Nobody classified it and nobody watches it: it is refused, and nothing is asked for its sake.
+        bench.modern("tools/call", json!({ "name": "unknown" }));
+        bench.modern("prompts/get", json!({ "name": "read" }));
+        let seen = looks.0.lock().unwrap();
+        let names: Vec<_> = seen.iter().map(|one| one.as_ref().map(|one| one.definition["name"].clone())).collect();
+        assert_eq!(names, [Some(json!("read")), Some(json!("read")), None, None]);
+        assert!(Arc::ptr_eq(seen[0].as_ref().unwrap(), seen[1].as_ref().unwrap()), "compiled once");
+    }
+
+    #[test]
+    fn who_cannot_say_is_not_asked_for_every_call() {
+        let looks = Looks::default();
+        let bench = Bench::with(vec![(Plugin::Judge(Box::new(looks.clone())), PluginMode::Enforce)]);
+        bench.modern("tools/call", json!({ "name": "read" }));
+        *bench.world.definition.lock().unwrap() = Some(Arc::new(json!({ "name": "read" })));
+        bench.modern("tools/call", json!({ "name": "read" }));
+        assert!(looks.0.lock().unwrap().iter().all(Option::is_none), "it was asked a moment ago");
+    }
+}

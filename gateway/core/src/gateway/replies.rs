@@ -219,7 +219,7 @@ impl Review {
     fn withhold(&self, reply: &mut Reply, reason: &Reason) {
         let id = reply.id().cloned();
         tracing::info!(trace = %self.exchange.trace_id, plugin = reason.plugin, "withheld a reply: {}", reason.message);
-        *reply = Reply::from_message(&refusal::withheld(&self.exchange.trace_id, reason, self.manner, id));
+        *reply = Reply::from_message(&refusal::kept_back(&self.exchange, reason, self.manner, id));
     }
 
     /// What goes into the record of it, in which some rules hide what they show to a client.

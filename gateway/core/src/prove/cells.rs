@@ -244,7 +244,7 @@ fn plain(tool: &ToolSubject) -> ToolSubject {
 }
 
 fn imagined(principal: Arc<Principal>, tool: ToolSubject) -> Imagined {
-    Imagined { principal, tool, arguments: None, at: Timestamp::UNIX_EPOCH, declared: None }
+    Imagined { principal, tool, arguments: None, at: Timestamp::UNIX_EPOCH, declared: None, definition: None }
 }
 
 fn told(kind: &Kind, tool: &ToolSubject, own: &Effective, decision: Decision) -> String {

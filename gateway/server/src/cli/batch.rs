@@ -115,6 +115,7 @@ impl Batch {
             arguments: line.arguments,
             at: line.at.unwrap_or(Timestamp::UNIX_EPOCH),
             declared: line.declared,
+            definition: None,
         };
         let mut exchange = imagined.exchange(if line.suspended { &self.stopped } else { &self.live });
         let ruling = self.chain.judge(&mut exchange, &mut |_, run| run());
