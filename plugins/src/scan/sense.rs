@@ -38,8 +38,19 @@ const STRANGER: u64 = 1 << 61;
 const BESIDE: u64 = 1 << 60;
 /// It is not a sentence but the name of a parameter.
 const NAME: u64 = 1 << 59;
-const SEEN_HERE: [(&str, u64); 5] =
-    [("slot", SLOT), ("parameter", PARAMETER), ("stranger", STRANGER), ("beside", BESIDE), ("name", NAME)];
+/// It is in a title, which only says what the tool is called.
+const TITLE: u64 = 1 << 58;
+/// It describes what the tool gives back.
+const RESULT: u64 = 1 << 57;
+const SEEN_HERE: [(&str, u64); 7] = [
+    ("slot", SLOT),
+    ("parameter", PARAMETER),
+    ("stranger", STRANGER),
+    ("beside", BESIDE),
+    ("name", NAME),
+    ("title", TITLE),
+    ("result", RESULT),
+];
 
 /// A concept as it is written.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -169,6 +180,8 @@ impl Sense {
                 let mut on = self.about(&text) & !(subject.topic | parameter.unwrap_or(0) & self.topical);
                 on |= if parameter.is_some() { PARAMETER } else { 0 };
                 on |= if at > 0 { BESIDE } else { 0 };
+                on |= if matches!(place.path.as_str(), "/title" | "/annotations/title") { TITLE } else { 0 };
+                on |= if place.path.starts_with("/outputSchema") { RESULT } else { 0 };
                 let private = on & self.topical;
                 let slot = |(name, about): &(String, u64)| about & private == 0 && stands_as_field(&text, name);
                 on |= if subject.parameters.iter().any(slot) { SLOT } else { 0 };

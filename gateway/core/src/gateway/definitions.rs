@@ -4,38 +4,34 @@ use super::Gateway;
 use crate::definitions::Standing;
 use crate::exchange::{Exchange, Subject};
 use crate::names::Namespace;
-use crate::ports::Upstream;
+use crate::ports::{Upstream, UpstreamError};
 
 impl Gateway {
     /// Asks the upstream what the tool looks like, where this node does not know or has not looked for a while. The answer
-    /// passes the layer that compares it with what was accepted.
-    pub(super) async fn known(&self, exchange: &mut Exchange, upstream: &dyn Upstream) {
+    /// passes the layer that compares it with what was accepted. Fails where nothing could be read, now or before: what
+    /// the upstream says then is its answer to the call too.
+    pub(super) async fn known(&self, exchange: &mut Exchange, upstream: &dyn Upstream) -> Result<(), UpstreamError> {
         let definitions = &self.ports.definitions;
-        let Some(tool) = exchange.tool() else { return };
+        let Some(tool) = exchange.tool() else { return Ok(()) };
         // What nobody classified is refused or watched, whatever it looks like; our own tools are ours.
         if tool.classified.is_none() || tool.governs() {
-            return;
+            return Ok(());
         }
         let name = tool.name.clone();
+        let mut listed = None;
         if !definitions.fresh(&name, exchange.at) {
-            let Ok(namespace) = name.namespace().parse::<Namespace>() else { return };
+            let Ok(namespace) = name.namespace().parse::<Namespace>() else { return Ok(()) };
             if !definitions.watches(&namespace) {
-                return;
+                return Ok(());
             }
-            let found = upstream.definition(exchange, name.tool()).await.is_some();
-            if !definitions.has_seen(&namespace) {
-                if let Subject::Tool(tool) = &mut exchange.subject
-                    && tool.standing == Standing::Unpinned
-                {
-                    tool.standing = Standing::Unverified;
-                }
-                return;
-            }
-            // A tool that is not in the list was described to nobody: there is nothing that it could have changed from.
-            if !found && definitions.lists(&name) {
+            let read = upstream.definition(exchange, name.tool()).await.map(|found| found.is_some());
+            if read.is_err() && definitions.lists(&name) {
                 tracing::warn!(tool.name = %name, "what {name} looks like could not be read again; what was seen last counts");
             }
-            definitions.checked(&namespace, exchange.at);
+            if definitions.has_seen(&namespace) {
+                definitions.checked(&namespace, exchange.at);
+            }
+            listed = Some(read);
         }
         let live = self.ports.live.load();
         let (mut standing, mut pin) = definitions.standing(&live.pins, &name);
@@ -43,8 +39,21 @@ impl Gateway {
             definitions.look_again(&name);
             (standing, pin) = definitions.standing(&live.pins, &name);
         }
+        let mut unread = Ok(());
+        if standing == Standing::Unpinned
+            && !definitions.lists(&name)
+            && let Some(read) = listed
+        {
+            match read {
+                // In the list, but whoever compares it has not got that far.
+                Ok(true) => standing = Standing::Unverified,
+                Ok(false) => standing = Standing::Unlisted,
+                Err(error) => unread = Err(error),
+            }
+        }
         if let Subject::Tool(tool) = &mut exchange.subject {
             (tool.standing, tool.pin) = (standing, pin);
         }
+        unread
     }
 }

@@ -13,7 +13,8 @@ const FIELD_WORDS: [&str; 22] = [
 /// Schemas in schemas, deeper than anybody describes parameters.
 const DEEPEST: usize = 12;
 
-/// Sentences end at their signs where a blank follows, at lines' ends, and at the full stops that need no blank.
+/// Sentences end at their signs where a blank follows, at lines' ends, and at the full stops that need no blank. What
+/// follows a semicolon still belongs to what stands before it.
 pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -35,8 +36,8 @@ fn end_of_first(text: &str) -> usize {
     let mut letters = text.char_indices().peekable();
     while let Some((at, letter)) = letters.next() {
         let ends = match letter {
-            '\n' | '。' | '！' | '？' | '；' => true,
-            '.' | '!' | '?' | ';' => letters.peek().is_none_or(|(_, next)| next.is_whitespace()),
+            '\n' | '。' | '！' | '？' => true,
+            '.' | '!' | '?' => letters.peek().is_none_or(|(_, next)| next.is_whitespace()),
             _ => false,
         };
         if ends {

@@ -76,8 +76,8 @@ fn another_servers_tool_is_not_spoken_about() {
 
 #[test]
 fn texts_are_cut_into_sentences() {
-    let found: Vec<_> = sentences("Reads a.txt. Then v1.2;\nnext\n\n一。二").map(str::trim).collect();
-    assert_eq!(found, ["Reads a.txt.", "Then v1.2;", "next", "一。", "二"]);
+    let found: Vec<_> = sentences("Reads a.txt. Then v1.2; on\nnext\n\n一。二").map(str::trim).collect();
+    assert_eq!(found, ["Reads a.txt.", "Then v1.2; on", "next", "一。", "二"]);
     assert_eq!(sentences(" \n ").count(), 0);
 }
 
