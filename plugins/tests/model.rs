@@ -171,13 +171,9 @@ impl Gate {
 
     fn decide(&mut self, case: &Case) -> u8 {
         let mut tool = ToolSubject::new("crm/tool".parse().unwrap(), self.classified(case), case.watched);
-        tool.standing = [
-            Standing::Unpinned,
-            Standing::Pinned,
-            Standing::Quarantined,
-            Standing::Unverified,
-            Standing::Unlisted,
-        ][case.standing];
+        tool.standing =
+            [Standing::Unpinned, Standing::Pinned, Standing::Quarantined, Standing::Unverified, Standing::Unlisted]
+                [case.standing];
         if case.level.is_some() && RiskLevel::ALL[case.raised] > tool.effective.risk_level {
             let risk_level = RiskLevel::ALL[case.raised];
             let classification = tool.effective.classification.raised_to(risk_level.classification());

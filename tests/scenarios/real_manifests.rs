@@ -154,7 +154,8 @@ async fn server_everything() {
     let upstream = json!({ "command": node(), "args": [everything_server(), "stdio"] });
     let tools = listed("everything", upstream).await;
     // Only clients that can be asked are offered these.
-    let asked = ["get-roots-list", "trigger-elicitation-request", "trigger-sampling-request", "trigger-url-elicitation"];
+    let asked =
+        ["get-roots-list", "trigger-elicitation-request", "trigger-sampling-request", "trigger-url-elicitation"];
     let names: Vec<_> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
     let unless: Vec<_> = asked.into_iter().filter(|name| !names.contains(name)).collect();
     assert_eq!(tools.len() + unless.len(), 17);

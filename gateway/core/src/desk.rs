@@ -22,8 +22,8 @@ use crate::live::Live;
 use crate::names::{AgentId, Namespace, TenantId, TraceId};
 use crate::policies::ClassifiedTool;
 use crate::ports::{
-    Approvals, Clock, History, Ledger, LedgerError, ManifestRow, PinStore, PolicyStore, Proofs, Receipt, Record, Standing,
-    StoreError, TenantStore, ToolRegistry,
+    Approvals, Clock, History, Ledger, LedgerError, ManifestRow, PinStore, PolicyStore, Proofs, Receipt, Record,
+    Standing, StoreError, TenantStore, ToolRegistry,
 };
 use crate::trace::{EventType, TraceDraft};
 

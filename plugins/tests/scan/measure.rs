@@ -16,11 +16,8 @@ fn read(scanner: &DefinitionScanner, corpus: &str) -> (Vec<(Value, Vec<Finding>)
         let known: Vec<_> = row["accepted"].as_array().into_iter().flatten().collect();
         let server = |value: &Value| value["server"].as_str().unwrap_or_default().to_owned();
         let servers: Vec<_> = known.iter().map(|known| server(known)).collect();
-        let accepted: Vec<_> = known
-            .iter()
-            .zip(&servers)
-            .map(|(known, server)| Accepted { server, definition: &known["tool"] })
-            .collect();
+        let accepted: Vec<_> =
+            known.iter().zip(&servers).map(|(known, server)| Accepted { server, definition: &known["tool"] }).collect();
         let findings = scanner.scan(&server(&row), &row["tool"], &accepted);
         if verdict(&findings) == ScanAction::Allow {
             silent.push(row["id"].clone());

@@ -6,8 +6,27 @@ use crate::scan::fold::readable;
 
 /// Words that say of the name beside them that it is a parameter's.
 const FIELD_WORDS: [&str; 22] = [
-    "field", "parameter", "argument", "property", "input", "array", "header", "param", "feld", "campo", "champ",
-    "parametr", "parametro", "argomento", "argumento", "eigenschaft", "参数", "字段", "ハラメータ", "欄", "поле",
+    "field",
+    "parameter",
+    "argument",
+    "property",
+    "input",
+    "array",
+    "header",
+    "param",
+    "feld",
+    "campo",
+    "champ",
+    "parametr",
+    "parametro",
+    "argomento",
+    "argumento",
+    "eigenschaft",
+    "参数",
+    "字段",
+    "ハラメータ",
+    "欄",
+    "поле",
     "параметр",
 ];
 /// Schemas in schemas, deeper than anybody describes parameters.
@@ -100,7 +119,8 @@ pub fn stands_alone(text: &str, name: &str) -> bool {
 /// Whether a name is spoken of as a parameter: in quotes, or beside a word for one.
 pub fn stands_as_field(text: &str, name: &str) -> bool {
     places_of(text, name).any(|(before, after)| {
-        let quote = |letter: Option<char>| letter.is_some_and(|letter| matches!(letter, '`' | '"' | '\'' | '「' | '」'));
+        let quote =
+            |letter: Option<char>| letter.is_some_and(|letter| matches!(letter, '`' | '"' | '\'' | '「' | '」'));
         if quote(before.chars().next_back()) && quote(after.chars().next()) {
             return true;
         }
@@ -111,9 +131,9 @@ pub fn stands_as_field(text: &str, name: &str) -> bool {
         let apart = |between: &str| between.contains(['.', ',', ';', ':']);
         let gap_after = after.get(..after.len() - next.len()).unwrap_or_default();
         let gap_before = before.get(before.trim_end_matches(bare).len()..).unwrap_or_default();
-        FIELD_WORDS.iter().any(|word| {
-            (next.starts_with(word) && !apart(gap_after)) || (last.starts_with(word) && !apart(gap_before))
-        })
+        FIELD_WORDS
+            .iter()
+            .any(|word| (next.starts_with(word) && !apart(gap_after)) || (last.starts_with(word) && !apart(gap_before)))
     })
 }
 

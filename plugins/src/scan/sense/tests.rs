@@ -45,8 +45,16 @@ fn a_tool_may_speak_of_its_own_purpose() {
     for (name, description, parameters) in [
         ("get_env", "Returns all environment variables, for debugging.", json!({})),
         ("set_password", "Sets a password. The new password is passed in `value`.", json!({"value": {}})),
-        ("chat_history", "Gives the last messages. All of the dialogue is given where `limit` is left out.", json!({"limit": {}})),
-        ("login", "Signs in. Put the API key in `api_key`.", json!({"api_key": {"description": "The API key to send"}})),
+        (
+            "chat_history",
+            "Gives the last messages. All of the dialogue is given where `limit` is left out.",
+            json!({"limit": {}}),
+        ),
+        (
+            "login",
+            "Signs in. Put the API key in `api_key`.",
+            json!({"api_key": {"description": "The API key to send"}}),
+        ),
         ("call_cloud", "Runs a command. Never pass secrets in `command`: it is logged.", json!({"command": {}})),
         ("merge", "Merges a branch. Make sure that the user has approved the merge.", json!({"branch": {}})),
     ] {
