@@ -27,7 +27,10 @@ impl Judge for Pins {
                 Verdict::Deny(Objection::new("drift", message).cured_by(Remedy::Accept(name.clone())))
             }
             Standing::Unverified => {
-                Verdict::deny("unverified", format!("what {name} is could not be read from its upstream"))
+                Verdict::deny("unverified", format!("what {name} is could not be compared with what was accepted"))
+            }
+            Standing::Unlisted => {
+                Verdict::deny("unlisted", format!("{name} is not among the tools that its upstream lists"))
             }
         }
     }
@@ -50,6 +53,7 @@ mod tests {
             (Standing::Pinned, None),
             (Standing::Quarantined, Some("drift")),
             (Standing::Unverified, Some("unverified")),
+            (Standing::Unlisted, Some("unlisted")),
         ] {
             let tool = ToolSubject { standing, ..ToolSubject::new("crm/find".parse().unwrap(), None, false) };
             let (trace, principal) = (TraceId::from_stored("trc_1"), Arc::new(Principal::anonymous()));

@@ -7,11 +7,13 @@
 mod characters;
 mod drift;
 mod fold;
+mod harmless;
 mod hidden_text;
 mod lettering;
 mod names;
 mod phrases;
 mod places;
+mod sense;
 mod shadow;
 
 use std::collections::BTreeMap;
@@ -20,8 +22,10 @@ use gateway_core::definitions::{Accepted, Finding, ScanAction, Scanner};
 use serde::Deserialize;
 use serde_json::Value;
 
+use harmless::Harmless;
 use phrases::{Phrases, WrittenPhrase};
 use places::{Kind, places};
+use sense::{Sense, WrittenConcept, WrittenSign};
 
 pub const DRIFT: &str = "drift";
 pub const HIDDEN_CHARACTERS: &str = "hidden_characters";
@@ -58,6 +62,12 @@ pub struct WrittenScan {
     /// Words with one meaning, to be used in patterns as `<name>`.
     pub terms: BTreeMap<String, String>,
     pub phrases: Vec<WrittenPhrase>,
+    /// What a sentence can be about.
+    pub concepts: BTreeMap<String, WrittenConcept>,
+    /// Which concepts should not meet in one.
+    pub signs: Vec<WrittenSign>,
+    /// What is taken out before anything is read.
+    pub harmless: Vec<String>,
 }
 
 /// What is wrong with a `scan.yaml`, and where.
@@ -70,6 +80,8 @@ pub struct ScanProblem {
 pub struct DefinitionScanner {
     actions: BTreeMap<&'static str, ScanAction>,
     phrases: Phrases,
+    sense: Sense,
+    harmless: Harmless,
 }
 
 impl DefinitionScanner {
@@ -84,8 +96,10 @@ impl DefinitionScanner {
         }
         let action = |(rule, usual): (&'static str, ScanAction)| (rule, *written.rules.get(rule).unwrap_or(&usual));
         let phrases = Phrases::compile(&written.terms, &written.phrases, &mut problems);
+        let sense = Sense::compile(&written.concepts, &written.signs, &mut problems);
+        let harmless = Harmless::compile(&written.harmless, &mut problems);
         if problems.is_empty() {
-            Ok(Self { actions: RULES.into_iter().map(action).collect(), phrases })
+            Ok(Self { actions: RULES.into_iter().map(action).collect(), phrases, sense, harmless })
         } else {
             Err(problems)
         }
@@ -93,12 +107,12 @@ impl DefinitionScanner {
 
     /// Whether a pattern's own samples are told apart; for the test of the shipped file.
     pub fn score(&self, text: &str) -> u32 {
-        self.phrases.score([text])
+        self.phrases.score([text], &self.harmless)
     }
 
     /// The patterns that a text answers to, for whoever writes new ones.
     pub fn heard(&self, text: &str) -> Vec<&str> {
-        self.phrases.heard(text)
+        self.phrases.heard(text, &self.harmless)
     }
 }
 
@@ -143,7 +157,8 @@ impl Scanner for DefinitionScanner {
             }
             hidden_text::look_at(place, &mut findings);
         }
-        self.phrases.look_at(&places, accepted, server, &mut findings);
+        self.phrases.look_at(&places, accepted, server, &self.harmless, &mut findings);
+        self.sense.look_at(tool, &places, accepted, server, &self.harmless, &mut findings);
         findings.found
     }
 }

@@ -172,7 +172,8 @@ impl Gate {
     fn decide(&mut self, case: &Case) -> u8 {
         let mut tool = ToolSubject::new("crm/tool".parse().unwrap(), self.classified(case), case.watched);
         tool.standing =
-            [Standing::Unpinned, Standing::Pinned, Standing::Quarantined, Standing::Unverified][case.standing];
+            [Standing::Unpinned, Standing::Pinned, Standing::Quarantined, Standing::Unverified, Standing::Unlisted]
+                [case.standing];
         if case.level.is_some() && RiskLevel::ALL[case.raised] > tool.effective.risk_level {
             let risk_level = RiskLevel::ALL[case.raised];
             let classification = tool.effective.classification.raised_to(risk_level.classification());
@@ -348,7 +349,7 @@ fn a_million_calls_at_random_are_decided_as_the_model_says() {
             declared: dice.one_in(4).then(|| (dice.below(4), dice.below(4))),
             governs: level.is_some() && dice.one_in(20),
             watched: dice.one_in(2),
-            standing: if dice.one_in(5) { dice.below(4) } else { 0 },
+            standing: if dice.one_in(5) { dice.below(5) } else { 0 },
             suspended: dice.one_in(20),
             access: if dice.one_in(2) { 0 } else { dice.below(ACCESS_KINDS) },
             rules: if dice.one_in(2) { 0 } else { dice.below(RULE_KINDS) },

@@ -114,3 +114,45 @@ async fn a_definition_that_hides_something_is_not_accepted_by_first_use() {
     assert_eq!(until(&agent, "deny").await, ["pins"]);
     assert_eq!(stub.calls(), 0);
 }
+
+// Whoever classified a tool that its server does not list has nothing pinned: nobody could tell what it is.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_classified_tool_that_is_not_listed_is_refused() {
+    for (pins, decision) in [("first_use", "deny"), ("off", "allow")] {
+        let stub = Stub::with_definitions(vec![search(HONEST)]).await;
+        let world = World::on(Kind::Sqlite)
+            .upstream("notes", json!({ "url": stub.url(), "cache": { "seconds": 0 }, "pins": pins }))
+            .manifests("notes", &[("search", "READ_ONLY"), ("peek", "READ_ONLY")])
+            .start();
+        let agent = world.agent("a-1", "A3");
+        assert_eq!(agent.call("notes/search", json!({})).await.decision(), "allow");
+        let reached = stub.calls();
+        let answer = agent.call("notes/peek", json!({})).await;
+        assert_eq!(answer.decision(), decision, "{pins}: {}", answer.text());
+        if decision == "deny" {
+            assert_eq!(answer.denied_by(), ["pins"]);
+            assert!(answer.text().contains("unlisted"), "{}", answer.text());
+            assert_eq!(stub.calls(), reached, "a refused call must not reach the server");
+        }
+    }
+}
+
+// An upstream that cannot be asked what its tools are answers the call with its own failure, and no policy is blamed.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_that_is_away_says_so_itself() {
+    let nobody = portreeve_tests::environment::free_port();
+    let world = World::on(Kind::Sqlite)
+        .upstream("notes", json!({ "url": format!("http://127.0.0.1:{nobody}/mcp") }))
+        .manifests("notes", &[("search", "READ_ONLY"), ("erase", "HIGH_WRITE")])
+        .start();
+    let agent = world.agent("a-1", "A3");
+    let answer = agent.call("notes/search", json!({})).await;
+    assert!(answer.denied_by().is_empty(), "{}", answer.text());
+    let again = agent.call("notes/search", json!({})).await;
+    assert_eq!(again.status, answer.status, "the same the second time");
+    assert_eq!(answer.status, 502, "{}", answer.text());
+    // What policy refuses it refuses whether or not anybody is there.
+    assert!(!agent.call("notes/erase", json!({})).await.denied_by().is_empty());
+    let (code, verified) = world.verify();
+    assert_eq!(code, 0, "{verified}");
+}

@@ -49,6 +49,7 @@ mod protocol;
 mod prove;
 mod real_clients;
 mod real_eras;
+mod real_manifests;
 mod real_schemas;
 mod real_upstreams;
 mod reload;

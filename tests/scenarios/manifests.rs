@@ -82,10 +82,22 @@ async fn a_tenant_classifies_a_tool_for_itself() {
             let refused = world.api("POST", "/api/manifests", &admin.key, Some(bad.clone())).await;
             assert_eq!(refused.status, 422, "{bad}");
         }
-        assert_eq!(world.api("POST", "/api/manifests", &admin.key, Some(good)).await.status, 201);
+        assert_eq!(world.api("POST", "/api/manifests", &admin.key, Some(good.clone())).await.status, 201);
         assert_eq!(world.api("POST", "/api/manifests", &agent.key, None).await.status, 403);
         world.live().await;
         assert_eq!(agent.call("notes/search", json!({})).await.decision(), "allow");
         assert_eq!(agent.tools("/notes/mcp").await, ["search"]);
+
+        // How its calls are handled stands beside the five fields, and is read as a file's is.
+        let sql = |dialect: &str| json!({ "manifest": good, "handling": { "sql": { "argument": "query", "dialect": dialect } } });
+        let refused = world.api("POST", "/api/manifests", &admin.key, Some(sql("latin"))).await;
+        assert_eq!(refused.status, 422, "{}", refused.text());
+        assert!(refused.text().contains("handling"), "the place is named: {}", refused.text());
+        let unknown = json!({ "manifest": good, "handing": {} });
+        assert_eq!(world.api("POST", "/api/manifests", &admin.key, Some(unknown)).await.status, 422);
+        assert_eq!(world.api("POST", "/api/manifests", &admin.key, Some(sql("postgres"))).await.status, 201);
+        world.live().await;
+        assert_eq!(agent.call("notes/search", json!({ "query": "select 1" })).await.decision(), "allow");
+        assert_eq!(agent.call("notes/search", json!({ "query": "delete from t" })).await.decision(), "deny");
     }
 }

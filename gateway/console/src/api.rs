@@ -171,6 +171,11 @@ fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
         [] => Value::Object(serde_json::Map::new()),
         bytes => parse_strict(bytes, DEEPEST).map_err(|error| ApiError::invalid(error.path(), error.to_string()))?,
     };
+    typed(document)
+}
+
+/// A document as what it should be, or the place where it is not.
+pub(crate) fn typed<T: DeserializeOwned>(document: Value) -> Result<T, ApiError> {
     serde_path_to_error::deserialize(document).map_err(|error| {
         let path = error.path().to_string();
         ApiError::invalid(if path == "." { "" } else { &path }, error.into_inner().to_string())

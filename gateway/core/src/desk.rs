@@ -20,9 +20,10 @@ use crate::chain::Chain;
 use crate::classification::Classification;
 use crate::live::Live;
 use crate::names::{AgentId, Namespace, TenantId, TraceId};
+use crate::policies::ClassifiedTool;
 use crate::ports::{
-    Approvals, Clock, History, Ledger, LedgerError, PinStore, PolicyStore, Proofs, Receipt, Record, Standing,
-    StoreError, TenantStore, ToolRegistry,
+    Approvals, Clock, History, Ledger, LedgerError, ManifestRow, PinStore, PolicyStore, Proofs, Receipt, Record,
+    Standing, StoreError, TenantStore, ToolRegistry,
 };
 use crate::trace::{EventType, TraceDraft};
 
@@ -33,7 +34,10 @@ pub use prove::{ProofScope, Proved};
 pub use replay::ReplayScope;
 pub use standing::{LONGEST_REASON, Target};
 
-pub use tools::{MOST_MANIFESTS, ManifestError};
+pub use tools::{MOST_MANIFESTS, ManifestError, WrittenManifest};
+
+pub type ManifestReader =
+    Arc<dyn Fn(&ManifestRow, Option<&Arc<ClassifiedTool>>) -> Result<ClassifiedTool, String> + Send + Sync>;
 
 pub struct Desk {
     pub tenants: Arc<dyn TenantStore>,
@@ -52,6 +56,8 @@ pub struct Desk {
     pub judge: Arc<dyn Fn() -> (Arc<Chain>, Arc<Live>) + Send + Sync>,
     /// Upstreams whose tools are let through although nobody classified them.
     pub watched: Arc<dyn Fn() -> Vec<Namespace> + Send + Sync>,
+    /// Reads a tenant's manifest as the gateway will, over what the files say of the tool; or says what is wrong with it.
+    pub manifest: ManifestReader,
     /// Nanoseconds since any moment: how long judges take.
     pub stopwatch: Arc<dyn Fn() -> u64 + Send + Sync>,
     /// Which program proves, by name and version.

@@ -249,12 +249,12 @@ impl Gateway {
             Ok(mirrored) => mirrored,
             Err(malformed) => return self.refuse_malformed(caller, &malformed).await,
         };
-        self.known(&mut exchange, upstream.as_ref()).await;
+        let unread = self.known(&mut exchange, upstream.as_ref()).await.err();
         let Ok(story) = Story::open(&self.ports.audit, &self.ports.clock, &exchange) else {
             return refusal::unrecorded(&exchange.trace_id, id);
         };
         let caller = Arc::clone(caller);
-        let errand = Errand { id, caller, chain, upstream, story, spend, slot, mirrored, resumes };
+        let errand = Errand { id, caller, chain, upstream, story, spend, slot, mirrored, resumes, unread };
         self.settle(errand, exchange, Telling::Ask).await
     }
 

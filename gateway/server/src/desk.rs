@@ -35,6 +35,7 @@ pub fn desk(store: &Store, config: &Config, judge: Judge) -> Desk {
         random: Arc::new(random_bytes),
         judge,
         watched: watched(config),
+        manifest: Arc::new(live::compile::tool),
         stopwatch: stopwatch(),
         program: concat!("portreeve ", env!("CARGO_PKG_VERSION")).into(),
         approved_for: config.approvals.use_within,

@@ -217,8 +217,8 @@ impl Upstream for Aggregate {
         }
     }
 
-    async fn definition(&self, asked_for: &Exchange, tool: &str) -> Option<Arc<Value>> {
-        let (_, member) = self.home(asked_for)?;
+    async fn definition(&self, asked_for: &Exchange, tool: &str) -> Result<Option<Arc<Value>>, UpstreamError> {
+        let Some((_, member)) = self.home(asked_for) else { return Ok(None) };
         member.upstream.definition(asked_for, tool).await
     }
 

@@ -139,7 +139,7 @@ impl Upstream for Bridge {
         self.straight.observes_unclassified()
     }
 
-    async fn definition(&self, asked_for: &Exchange, tool: &str) -> Option<Arc<Value>> {
+    async fn definition(&self, asked_for: &Exchange, tool: &str) -> Result<Option<Arc<Value>>, UpstreamError> {
         self.straight.definition(asked_for, tool).await
     }
 

@@ -161,30 +161,30 @@ impl Upstream for Catalogue {
         self.inner.observes_unclassified()
     }
 
-    async fn definition(&self, asked_for: &Exchange, tool: &str) -> Option<Arc<Value>> {
+    async fn definition(&self, asked_for: &Exchange, tool: &str) -> Result<Option<Arc<Value>>, UpstreamError> {
         let reader = Reader::of(asked_for, self.shared());
         match self.shelf.defined(&reader, tool) {
-            Defined::As(definition) => return Some(definition),
-            Defined::Nowhere => return None,
+            Defined::As(definition) => return Ok(Some(definition)),
+            Defined::Nowhere => return Ok(None),
             Defined::Unknown => {}
         }
         let _first = self.defining.join(reader.clone()).await;
         match self.shelf.defined(&reader, tool) {
-            Defined::As(definition) => return Some(definition),
-            Defined::Nowhere => return None,
+            Defined::As(definition) => return Ok(Some(definition)),
+            Defined::Nowhere => return Ok(None),
             Defined::Unknown => {}
         }
         let edition = self.shelf.edition(Area::Tools);
-        match self.ask_for_tools(asked_for).await {
-            Ok(tools) => self.shelf.define(&reader, edition, &tools, true),
-            Err(error) => {
-                tracing::debug!(namespace = %self.namespace, "what `{tool}` looks like is not known: {error}")
-            }
+        let tools = self.ask_for_tools(asked_for).await.inspect_err(|error| {
+            tracing::debug!(namespace = %self.namespace, "what `{tool}` looks like is not known: {error}");
+        })?;
+        self.shelf.define(&reader, edition, &tools, true);
+        if let Defined::As(definition) = self.shelf.defined(&reader, tool) {
+            return Ok(Some(definition));
         }
-        match self.shelf.defined(&reader, tool) {
-            Defined::As(definition) => Some(definition),
-            Defined::Nowhere | Defined::Unknown => None,
-        }
+        // A list that changed while it was read is not kept, and was read all the same.
+        let named = |listed: &&Value| listed.get("name").and_then(Value::as_str) == Some(tool);
+        Ok(tools.iter().find(named).cloned().map(Arc::new))
     }
 
     fn known_mirrors(&self, asked_for: &Exchange, tool: &str) -> Option<Arc<[Mirrored]>> {

@@ -103,7 +103,7 @@ impl Upstream for Watched {
         self.inner.observes_unclassified()
     }
 
-    async fn definition(&self, asked_for: &Exchange, tool: &str) -> Option<Arc<Value>> {
+    async fn definition(&self, asked_for: &Exchange, tool: &str) -> Result<Option<Arc<Value>>, UpstreamError> {
         self.inner.definition(asked_for, tool).await
     }
 

@@ -39,6 +39,20 @@ pub fn readable(text: &str) -> String {
     out
 }
 
+/// A pattern whose letters are folded as the texts are that it is held against; its syntax, which is ASCII, stays.
+pub fn pattern_as_read(pattern: &str) -> String {
+    let folds = |character: char| !character.is_ascii() && character.is_alphabetic();
+    let mut out = String::with_capacity(pattern.len());
+    for character in pattern.chars() {
+        if folds(character) {
+            out.extend(character.nfkd().filter(|part| !is_unseen(*part)));
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}
+
 fn word_as_read(word: &str) -> String {
     if word.is_ascii() {
         return word.to_ascii_lowercase();
@@ -47,7 +61,9 @@ fn word_as_read(word: &str) -> String {
     // A word of another alphabet is left alone unless every letter of it, or the rest of it, reads as Latin.
     let latin = plain.chars().any(|letter| letter.is_ascii_alphabetic());
     let others = || plain.chars().filter(|letter| !letter.is_ascii() && letter.is_alphabetic());
-    let disguised = others().next().is_some() && (latin || others().all(|letter| imitated(letter).is_some()));
+    // Small letters decide: capitals of other alphabets look Latin in many plain words.
+    let looks_latin = |letter: char| letter.to_lowercase().all(|small| imitated(small).is_some());
+    let disguised = others().next().is_some() && (latin || others().all(looks_latin));
     let plain = plain.chars().map(|character| match character {
         '\u{2018}' | '\u{2019}' | '\u{201B}' | '\u{2032}' => '\'',
         '\u{201C}' | '\u{201D}' | '\u{2033}' | '«' | '»' => '"',

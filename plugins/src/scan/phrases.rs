@@ -7,7 +7,8 @@ use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::fold::{readable, unspelled};
+use super::fold::{pattern_as_read, readable, unspelled};
+use super::harmless::Harmless;
 use super::hidden_text::decoded;
 use super::places::{Kind, Place};
 use super::{Findings, INSTRUCTIONS, ScanProblem};
@@ -27,6 +28,9 @@ pub struct WrittenPhrase {
     pub family: String,
     /// 2 and 3 are enough alone; 1 is a cue, and needs another of a different family in the same text.
     pub weight: u32,
+    /// A cue that plain descriptions give too: where there is none but such, it takes three.
+    #[serde(default)]
+    pub weak: bool,
     /// A regular expression over the text in small letters, without accents, with one space between words.
     pub pattern: String,
     /// Where it may match: a parameter's name, or (the default) prose.
@@ -51,6 +55,7 @@ pub struct Phrases {
 struct Known {
     family: String,
     weight: u32,
+    weak: bool,
     names: bool,
     pattern: String,
 }
@@ -76,9 +81,9 @@ impl Phrases {
                     continue;
                 }
             };
-            let (family, weight, names) = (phrase.family.clone(), phrase.weight, phrase.names);
-            written.push(Known { family, weight, names, pattern: phrase.pattern.clone() });
-            patterns.push((place, pattern));
+            let WrittenPhrase { family, weight, weak, names, pattern: as_written, .. } = phrase.clone();
+            written.push(Known { family, weight, weak, names, pattern: as_written });
+            patterns.push((place, pattern_as_read(&pattern)));
         }
         let mut set = |names: bool| {
             let chosen = || patterns.iter().zip(&written).enumerate().filter(|(_, (_, known))| known.names == names);
@@ -105,29 +110,36 @@ impl Phrases {
         Self { prose, names, written, demand }
     }
 
-    pub fn score<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> u32 {
+    pub fn score<'a>(&self, texts: impl IntoIterator<Item = &'a str>, harmless: &Harmless) -> u32 {
         let mut heard = Vec::new();
         for text in texts {
-            heard.extend(self.matches(text, Kind::Prose));
+            heard.extend(self.matches(text, Kind::Prose, harmless));
         }
         self.sum(&heard)
     }
 
-    pub fn heard(&self, text: &str) -> Vec<&str> {
-        let known = self.matches(text, Kind::Prose).into_iter().filter_map(|at| self.written.get(at));
+    pub fn heard(&self, text: &str, harmless: &Harmless) -> Vec<&str> {
+        let known = self.matches(text, Kind::Prose, harmless).into_iter().filter_map(|at| self.written.get(at));
         known.map(|known| known.pattern.as_str()).collect()
     }
 
-    pub fn look_at(&self, places: &[Place<'_>], accepted: &[Accepted<'_>], server: &str, findings: &mut Findings<'_>) {
+    pub fn look_at(
+        &self,
+        places: &[Place<'_>],
+        accepted: &[Accepted<'_>],
+        server: &str,
+        harmless: &Harmless,
+        findings: &mut Findings<'_>,
+    ) {
         // Cues mean something only beside one another; what is loud counts wherever it stands.
         let mut heard = Vec::new();
         let mut loudest: Option<(u32, &str)> = None;
         for place in places {
-            // The address of a schema's language and the like are no prose.
-            if ["/$schema", "/$id", "/$ref"].iter().any(|formal| place.path.ends_with(formal)) {
+            // What a tool is called says what it is for.
+            if place.is_formal() || place.kind == Kind::Name {
                 continue;
             }
-            let here = self.matches(place.text, place.kind);
+            let here = self.matches(place.text, place.kind, harmless);
             let loud =
                 |at: &&usize| place.kind != Kind::Prose || self.written.get(**at).is_some_and(|known| known.weight > 1);
             heard.extend(here.iter().filter(loud).copied());
@@ -150,12 +162,12 @@ impl Phrases {
     }
 
     /// The phrases found in any reading of a text.
-    fn matches(&self, text: &str, kind: Kind) -> Vec<usize> {
+    fn matches(&self, text: &str, kind: Kind, harmless: &Harmless) -> Vec<usize> {
         let (set, places) = if kind == Kind::Prose { &self.prose } else { &self.names };
         if kind == Kind::Prose && text.len() < SHORTEST {
             return Vec::new();
         }
-        let plain = readable(text);
+        let plain = harmless.taken_out(&readable(text));
         let mut found: Vec<usize> = set.matches(&plain).iter().collect();
         if kind == Kind::Prose {
             let hidden = decoded(text).map(|hidden| readable(&hidden));
@@ -174,14 +186,16 @@ impl Phrases {
         known.sort_unstable_by_key(|(at, _)| **at);
         known.dedup_by_key(|(at, _)| **at);
         let loud = |family: &str| known.iter().any(|(_, other)| other.weight > 1 && other.family == family);
-        let mut cues: Vec<&str> = known
+        let mut cues: Vec<(&str, bool)> = known
             .iter()
             .filter(|(_, one)| one.weight == 1 && !loud(&one.family))
-            .map(|(_, one)| one.family.as_str())
+            .map(|(_, one)| (one.family.as_str(), one.weak))
             .collect();
+        // The stronger of a family first, which is the one that stays.
         cues.sort_unstable();
-        cues.dedup();
-        let cues = u32::try_from(cues.len()).unwrap_or(u32::MAX);
+        cues.dedup_by_key(|(family, _)| *family);
+        let spare = usize::from(cues.iter().all(|(_, weak)| *weak));
+        let cues = u32::try_from(cues.len().saturating_sub(spare)).unwrap_or(u32::MAX);
         known.iter().filter(|(_, one)| one.weight > 1).map(|(_, one)| one.weight).fold(cues, u32::saturating_add)
     }
 

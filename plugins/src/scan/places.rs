@@ -18,6 +18,19 @@ pub struct Place<'a> {
     pub kind: Kind,
 }
 
+impl Place<'_> {
+    /// The address of a schema's language and the like are no prose.
+    pub fn is_formal(&self) -> bool {
+        ["/$schema", "/$id", "/$ref"].iter().any(|formal| self.path.ends_with(formal))
+    }
+
+    /// The parameter that this text is part of the description of.
+    pub fn parameter(&self) -> Option<&str> {
+        let (_, below) = self.path.strip_prefix("/inputSchema")?.rsplit_once("/properties/")?;
+        below.split_once('/').map(|(name, _)| name)
+    }
+}
+
 /// All texts and keys, names first. Parsed JSON is never deep enough to be a danger here.
 pub fn places(tool: &Value) -> Vec<Place<'_>> {
     let mut found = Vec::new();

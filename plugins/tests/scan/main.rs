@@ -4,6 +4,7 @@
 mod benign;
 mod changes;
 mod disguises;
+mod measure;
 mod poisonings;
 mod samples;
 

@@ -4,7 +4,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::routing::{delete, get};
 use axum::{Json, Router};
-use gateway_core::desk::ManifestError;
+use gateway_core::desk::{ManifestError, WrittenManifest};
 use gateway_core::{ToolManifest, ToolName};
 use serde_json::{Value, json};
 
@@ -27,18 +27,27 @@ async fn manifests(State(console): State<Shared>, admin: Administrator) -> Resul
     Ok(Json(json!({ "manifests": console.desk.manifests(admin.tenant).await? })))
 }
 
-/// The five fields, and nothing else.
+/// The five fields, and nothing else; or those as `manifest`, with `handling` and `metadata` beside it as a file has them.
 async fn write(
     State(console): State<Shared>,
     admin: Administrator,
-    Strict(manifest): Strict<ToolManifest>,
+    Strict(document): Strict<Value>,
 ) -> Result<(StatusCode, Json<ToolManifest>), ApiError> {
-    let written = console.desk.put_manifest(&admin.who(), admin.tenant, &manifest).await;
-    written.map_err(|error| match error {
+    let written = if document.get("manifest").is_some() {
+        super::typed::<WrittenManifest>(document)?
+    } else {
+        WrittenManifest { manifest: super::typed(document)?, handling: None, metadata: None }
+    };
+    let put = console.desk.put_manifest(&admin.who(), admin.tenant, &written).await;
+    put.map_err(|error| match error {
         ManifestError::Wrong(wrong) => ApiError::invalid(wrong.field, wrong.what),
+        ManifestError::Unsound(what) => match what.split_once(": ") {
+            Some((place, what)) => ApiError::invalid(place, what),
+            None => ApiError::invalid("", what),
+        },
         ManifestError::Desk(error) => error.into(),
     })?;
-    Ok((StatusCode::CREATED, Json(manifest)))
+    Ok((StatusCode::CREATED, Json(written.manifest)))
 }
 
 async fn remove(

@@ -23,8 +23,10 @@ pub enum Standing {
     Pinned,
     /// It changed, or it was blocked when it was first seen.
     Quarantined,
-    /// It could not be read, so nobody knows.
+    /// It was read and could not be compared with anything, so nobody knows.
     Unverified,
+    /// Its upstream does not list it, so that nothing could be accepted.
+    Unlisted,
 }
 
 /// Every tool's standing, compiled from the rows.

@@ -1,5 +1,6 @@
 //! Tools as people decide about them: accepting a definition, and saying what a tool may do.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Desk, DeskError, Note, Who};
@@ -33,6 +34,17 @@ impl Desk {
     }
 }
 
+/// What a tenant says of a tool: the five fields, and beside them how its calls are handled.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenManifest {
+    pub manifest: ToolManifest,
+    #[serde(default)]
+    pub handling: Option<Value>,
+    #[serde(default)]
+    pub metadata: Option<Value>,
+}
+
 /// A tenant with more manifests of its own than this has made a mistake.
 pub const MOST_MANIFESTS: usize = 2000;
 
@@ -50,7 +62,7 @@ impl Desk {
             let pin = match live.pins.standing(&name) {
                 Standing::Quarantined => "quarantined",
                 Standing::Pinned => "pinned",
-                Standing::Unpinned | Standing::Unverified => "unpinned",
+                Standing::Unpinned | Standing::Unverified | Standing::Unlisted => "unpinned",
             };
             let findings: Vec<_> = own.iter().flat_map(|row| &row.findings).collect();
             let mut document = json!({
@@ -86,8 +98,9 @@ impl Desk {
         &self,
         who: &Who,
         tenant: TenantId,
-        manifest: &ToolManifest,
+        written: &WrittenManifest,
     ) -> Result<(), ManifestError> {
+        let WrittenManifest { manifest, handling, metadata } = written;
         if let Some(wrong) = manifest.contradictions().into_iter().next() {
             return Err(ManifestError::Wrong(wrong));
         }
@@ -120,14 +133,16 @@ impl Desk {
             tenant,
             tool: manifest.id.clone(),
             manifest: json!(manifest),
-            handling: None,
-            metadata: None,
+            handling: handling.clone(),
+            metadata: metadata.clone(),
             written_by: who.written(),
             written_at: self.clock.now().to_string(),
         };
+        // What would be refused when it is loaded is refused when it is written.
+        (self.manifest)(&row, chain.policies().tool(&manifest.id)).map_err(ManifestError::Unsound)?;
         self.policies.put_manifest(&row).await.map_err(DeskError::from)?;
         let note = Note::new(Some(tenant), format!("the manifest of {} was written", manifest.id));
-        self.write_down(note, &json!({"tool": manifest.id, "manifest": manifest, "by": who.written()})).await?;
+        self.write_down(note, &json!({"tool": manifest.id, "manifest": manifest, "handling": handling, "metadata": metadata, "by": who.written()})).await?;
         Ok(())
     }
 
@@ -143,6 +158,9 @@ impl Desk {
 pub enum ManifestError {
     #[error(transparent)]
     Wrong(Contradiction),
+    /// `handling.sql.dialect: is missing`: a place and what is wrong there.
+    #[error("{0}")]
+    Unsound(String),
     #[error(transparent)]
     Desk(#[from] DeskError),
 }

@@ -217,7 +217,7 @@ impl Gateway {
 
     /// The same call once more, judged under what holds now: a lot may have changed while somebody thought.
     fn again(self: Arc<Self>, errand: Errand, mut exchange: Exchange) -> BoxFuture<'static, Answer> {
-        let Errand { id, caller, upstream, spend, slot, mirrored, resumes, .. } = errand;
+        let Errand { id, caller, upstream, spend, slot, mirrored, resumes, unread, .. } = errand;
         async move {
             let fresh = TraceId::from_uuid(self.ports.clock.fresh_id());
             exchange.continues = Some(std::mem::replace(&mut exchange.trace_id, fresh));
@@ -236,7 +236,7 @@ impl Gateway {
             let Ok(story) = Story::open(&self.ports.audit, &self.ports.clock, &exchange) else {
                 return refusal::unrecorded(&exchange.trace_id, id);
             };
-            let errand = Errand { id, caller, chain, upstream, story, spend, slot, mirrored, resumes };
+            let errand = Errand { id, caller, chain, upstream, story, spend, slot, mirrored, resumes, unread };
             self.settle(errand, exchange, Telling::Refuse).await
         }
         .boxed()

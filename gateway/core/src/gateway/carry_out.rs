@@ -13,7 +13,7 @@ use crate::approvals;
 use crate::chain::{Chain, Permit, Ruling};
 use crate::exchange::Exchange;
 use crate::outcome::Status;
-use crate::ports::{StreamSlot, Upstream};
+use crate::ports::{StreamSlot, Upstream, UpstreamError};
 use crate::refusal::{self, Answer, Refused, Waiting};
 use crate::scopes::Scope;
 use crate::verdict::Decision;
@@ -31,12 +31,14 @@ pub(super) struct Errand {
     pub(super) mirrored: Arc<[Mirrored]>,
     /// The event of ours after which a broken stream is to go on.
     pub(super) resumes: Option<String>,
+    /// Why what the tool looks like could not be found out; then it is not called either.
+    pub(super) unread: Option<UpstreamError>,
 }
 
 impl Gateway {
     /// An admitted message, from its record to its answer.
     pub(super) async fn carry_out(self: &Arc<Self>, errand: Errand, permit: Permit, mut ruling: Ruling) -> Answer {
-        let Errand { id, caller, chain, upstream, mut story, spend, mut slot, mirrored, resumes } = errand;
+        let Errand { id, caller, chain, upstream, mut story, spend, mut slot, mirrored, resumes, unread } = errand;
         if let Some(spend) = spend
             && let Err(refused) = self.spend(&spend, permit.exchange(), &mut ruling, &mut story).await
         {
@@ -54,7 +56,11 @@ impl Gateway {
         {
             return rest;
         }
-        match upstream.call(&permit).await {
+        let called = match unread {
+            Some(error) => Err(error),
+            None => upstream.call(&permit).await,
+        };
+        match called {
             Ok(answered) => {
                 let bound = ruling.approval.and_then(|id| Some((id, approvals::binding(permit.exchange(), &ruling)?)));
                 let approved = bound.map(|(id, binding)| Approved { id, binding });

@@ -6,47 +6,46 @@ use super::Gateway;
 use crate::definitions::{Defined, Standing};
 use crate::exchange::{Exchange, Subject, ToolSubject};
 use crate::names::Namespace;
-use crate::ports::Upstream;
+use crate::ports::{Upstream, UpstreamError};
 
 impl Gateway {
-    pub(super) async fn known(&self, exchange: &mut Exchange, upstream: &dyn Upstream) {
-        self.verify(exchange, upstream).await;
+    /// What can be known of the called tool before anybody judges the call. An upstream that cannot say what its tools are
+    /// fails here; the call is judged all the same.
+    pub(super) async fn known(&self, exchange: &mut Exchange, upstream: &dyn Upstream) -> Result<(), UpstreamError> {
+        let read = self.verify(exchange, upstream).await;
         exchange.definition = match exchange.tool() {
-            Some(tool) if !tool.governs() => self.defined(exchange, tool, upstream).await,
+            Some(tool) if !tool.governs() && read.is_ok() => self.defined(exchange, tool, upstream).await,
             Some(_) => None,
             None => self.defined_for_task(exchange),
         };
+        read
     }
 
     /// Asks the upstream what the tool looks like, where this node does not know or has not looked for a while. The answer
-    /// passes the layer that compares it with what was accepted.
-    async fn verify(&self, exchange: &mut Exchange, upstream: &dyn Upstream) {
+    /// passes the layer that compares it with what was accepted. Fails where nothing could be read, now or before: what
+    /// the upstream says then is its answer to the call too.
+    async fn verify(&self, exchange: &mut Exchange, upstream: &dyn Upstream) -> Result<(), UpstreamError> {
         let definitions = &self.ports.definitions;
-        let Some(tool) = exchange.tool() else { return };
+        let Some(tool) = exchange.tool() else { return Ok(()) };
         // What nobody classified is refused or watched, whatever it looks like; our own tools are ours.
         if tool.classified.is_none() || tool.governs() {
-            return;
+            return Ok(());
         }
         let name = tool.name.clone();
+        let mut listed = None;
         if !definitions.fresh(&name, exchange.at) {
             if !definitions.watches(name.namespace()) {
-                return;
+                return Ok(());
             }
-            let Ok(namespace) = name.namespace().parse::<Namespace>() else { return };
-            let found = upstream.definition(exchange, name.tool()).await.is_some();
-            if !definitions.has_seen(&namespace) {
-                if let Subject::Tool(tool) = &mut exchange.subject
-                    && tool.standing == Standing::Unpinned
-                {
-                    tool.standing = Standing::Unverified;
-                }
-                return;
-            }
-            // A tool that is not in the list was described to nobody: there is nothing that it could have changed from.
-            if !found && definitions.lists(&name) {
+            let Ok(namespace) = name.namespace().parse::<Namespace>() else { return Ok(()) };
+            let read = upstream.definition(exchange, name.tool()).await.map(|found| found.is_some());
+            if read.is_err() && definitions.lists(&name) {
                 tracing::warn!(tool.name = %name, "what {name} looks like could not be read again; what was seen last counts");
             }
-            definitions.checked(&namespace, exchange.at);
+            if definitions.has_seen(&namespace) {
+                definitions.checked(&namespace, exchange.at);
+            }
+            listed = Some(read);
         }
         let live = self.ports.live.load();
         let (mut standing, mut pin) = definitions.standing(&live.pins, &name);
@@ -54,9 +53,22 @@ impl Gateway {
             definitions.look_again(&name);
             (standing, pin) = definitions.standing(&live.pins, &name);
         }
+        let mut unread = Ok(());
+        if standing == Standing::Unpinned
+            && !definitions.lists(&name)
+            && let Some(read) = listed
+        {
+            match read {
+                // In the list, but whoever compares it has not got that far.
+                Ok(true) => standing = Standing::Unverified,
+                Ok(false) => standing = Standing::Unlisted,
+                Err(error) => unread = Err(error),
+            }
+        }
         if let Subject::Tool(tool) = &mut exchange.subject {
             (tool.standing, tool.pin) = (standing, pin);
         }
+        unread
     }
 
     /// The accepted form, which is in memory. Where nobody pins (the operator said so, or the tool is only watched) it is
@@ -68,11 +80,12 @@ impl Gateway {
             return definitions.defined(&self.ports.live.load().pins, name, pin);
         }
         // What will be refused anyway is asked nothing about.
-        let refused = (tool.classified.is_none() && !tool.observed) || tool.standing == Standing::Unverified;
+        let unseen = matches!(tool.standing, Standing::Unverified | Standing::Unlisted);
+        let refused = (tool.classified.is_none() && !tool.observed) || unseen;
         if refused || definitions.compiled().is_silent(name, exchange.at) {
             return None;
         }
-        let Some(definition) = upstream.definition(exchange, name.tool()).await else {
+        let Ok(Some(definition)) = upstream.definition(exchange, name.tool()).await else {
             tracing::debug!(tool.name = %name, "nobody says what {name} looks like, so its arguments are not checked");
             definitions.compiled().was_silent(name, exchange.at);
             return None;

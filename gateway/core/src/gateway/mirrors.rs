@@ -26,8 +26,9 @@ pub(super) async fn checked(
         Some(known) => known,
         None if caller.headers.params.is_empty() => return Ok(Arc::default()),
         None => match upstream.definition(exchange, tool).await {
-            Some(definition) => headers::mirrored(&definition).into(),
-            None => return Ok(Arc::default()),
+            Ok(Some(definition)) => headers::mirrored(&definition).into(),
+            // A list that cannot be read is spoken of where the call would be made.
+            Ok(None) | Err(_) => return Ok(Arc::default()),
         },
     };
     let id = exchange.message().and_then(Message::id);

@@ -111,9 +111,10 @@ pub trait Upstream: Send + Sync {
     fn observes_unclassified(&self) -> bool {
         false
     }
-    /// The tool's definition as this caller would be shown it: from memory, else asked for.
-    async fn definition(&self, _asked_for: &Exchange, _tool: &str) -> Option<Arc<Value>> {
-        None
+    /// The tool's definition as this caller would be shown it: from memory, else asked for. `None`: the list was read, and
+    /// the tool is not in it.
+    async fn definition(&self, _asked_for: &Exchange, _tool: &str) -> Result<Option<Arc<Value>>, UpstreamError> {
+        Ok(None)
     }
     /// What that tool wants repeated in headers, if its definition is in memory: asked for every modern call.
     fn known_mirrors(&self, _asked_for: &Exchange, _tool: &str) -> Option<Arc<[Mirrored]>> {

@@ -93,6 +93,7 @@ impl Shape {
                 Standing::Pinned => 1,
                 Standing::Quarantined => 2,
                 Standing::Unverified => 3,
+                Standing::Unlisted => 4,
             },
         }
     }
@@ -219,7 +220,7 @@ impl<'a> Bench<'a> {
         if level == RiskLevel::HighWrite && mode == AgentMode::PartialAuto && tool.classified.is_some() {
             self.count(Promise::PartialAutoIsBounded, reached, || how(""));
         }
-        if matches!(tool.standing, Standing::Quarantined | Standing::Unverified) {
+        if matches!(tool.standing, Standing::Quarantined | Standing::Unverified | Standing::Unlisted) {
             self.count(Promise::NothingStopped, reached, || how(", whose definition nobody accepted"));
         }
         self.count(Promise::ManifestsAreSound, false, || how(""));

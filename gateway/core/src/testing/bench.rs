@@ -255,8 +255,8 @@ impl Upstream for Seen {
         Ok((self.answers.lock().unwrap())(permit.exchange()))
     }
 
-    async fn definition(&self, _asked_for: &Exchange, _tool: &str) -> Option<Arc<Value>> {
-        self.definition.lock().unwrap().clone()
+    async fn definition(&self, _asked_for: &Exchange, _tool: &str) -> Result<Option<Arc<Value>>, UpstreamError> {
+        Ok(self.definition.lock().unwrap().clone())
     }
 }
 

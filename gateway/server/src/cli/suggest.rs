@@ -1,18 +1,20 @@
 //! `manifest suggest`: asks a live upstream for its tools and drafts the manifest file an operator would start from.
 //!
-//! The draft follows what the server says of its own tools, which is a hint and not a fact: it is printed, never applied.
+//! The draft follows what the server says of its own tools, which is a hint and not a fact: it is printed, never applied. A
+//! hint may raise what is in force already and never lowers it; of a server that is not `trusted` it lowers nothing at all.
 
 use std::sync::Arc;
 
 use gateway_core::manifest::suggest;
 use gateway_core::ports::ToolDefinition;
-use gateway_core::{Namespace, Principal};
+use gateway_core::{Classification, Namespace, Policies, Principal, ToolManifest};
 use gateway_upstream::list_tools;
 use serde_json::Value;
 
 use super::Failure;
 use super::manifest::SuggestArgs;
 use super::output::{plain, print};
+use crate::policy_files::load_policies;
 
 pub async fn run(args: &SuggestArgs) -> Result<(), Failure> {
     let config = args.place.config()?;
@@ -25,20 +27,23 @@ pub async fn run(args: &SuggestArgs) -> Result<(), Failure> {
         .map_err(|error| Failure::of(&error))?;
     let principal = Arc::new(Principal::anonymous());
     let tools = list_tools(&*server, &args.namespace, &principal).await.map_err(|error| Failure::of(&error))?;
-    print(draft(&args.namespace, &tools).trim_end())
+    let loaded = load_policies(config.policies.as_deref())?;
+    print(draft(&args.namespace, &tools, &loaded.policies, upstream.trusted).trim_end())
 }
 
-fn draft(namespace: &Namespace, tools: &[ToolDefinition]) -> String {
+fn draft(namespace: &Namespace, tools: &[ToolDefinition], policies: &Policies, trusted: bool) -> String {
     let mut manifests = String::new();
     let mut handling = String::new();
     for tool in tools {
-        let (manifest, classification) =
-            suggest(tool.name.clone(), namespace.as_str(), tool.definition.get("annotations"));
+        let Suggested { manifest, classification, notes } = suggested(namespace, tool, policies, trusted);
         let least = manifest.risk_level.classification();
         let modes: Vec<_> = manifest.allowed_modes.iter().map(|mode| mode.as_str()).collect();
         let id = scalar(manifest.id.as_str());
         if let Some(about) = tool.definition.get("description").and_then(Value::as_str) {
             manifests += &format!("  # {}\n", comment(about));
+        }
+        for note in notes {
+            manifests += &format!("  # {note}\n");
         }
         manifests += &format!(
             "  - id: {id}\n    domain: {namespace}\n    risk_level: {}\n    side_effects: {}\n    allowed_modes: [{}]\n",
@@ -68,12 +73,46 @@ fn draft(namespace: &Namespace, tools: &[ToolDefinition]) -> String {
     format!("{}{manifests}{handling}", heading(namespace))
 }
 
+struct Suggested {
+    manifest: ToolManifest,
+    classification: Classification,
+    /// What the server claims and the draft does not follow.
+    notes: Vec<String>,
+}
+
+/// The stricter of what the server says and what is known already.
+fn suggested(namespace: &Namespace, tool: &ToolDefinition, policies: &Policies, trusted: bool) -> Suggested {
+    let said = tool.definition.get("annotations");
+    let (claimed, classification) = suggest(tool.name.clone(), namespace.as_str(), said);
+    let Some(known) = policies.tool(&tool.name) else {
+        // What nobody reviewed and nobody vouches for is taken for the worst, whatever it says of itself.
+        let (worst, severest) = suggest(tool.name.clone(), namespace.as_str(), None);
+        if trusted || claimed.risk_level >= worst.risk_level {
+            return Suggested { manifest: claimed, classification, notes: Vec::new() };
+        }
+        let note = format!("the server says {}; it is not marked `trusted`", claimed.risk_level);
+        return Suggested { manifest: worst, classification: severest, notes: vec![note] };
+    };
+    let mut notes = Vec::new();
+    let manifest = if claimed.risk_level > known.manifest.risk_level {
+        notes.push(format!("raised from {}: the server says {}", known.manifest.risk_level, claimed.risk_level));
+        claimed
+    } else {
+        if claimed.risk_level < known.manifest.risk_level {
+            notes.push(format!("the server says {}; {} stays", claimed.risk_level, known.manifest.risk_level));
+        }
+        known.manifest.clone()
+    };
+    Suggested { manifest, classification: classification.raised_to(known.classification), notes }
+}
+
 fn heading(namespace: &Namespace) -> String {
     format!(
         "# A draft of policies/manifests/{namespace}.yaml, made from the hints that the server `{namespace}` gives of its own tools.\n\
          # They are hints, not facts: a server may be wrong or lie. Read each tool, correct its risk level, then save the file.\n\
          # A tool that gave no hint counts as HIGH_WRITE; one that reaches the open world counts as at least R2, and personal data\n\
-         # and secrets are masked on their way to it.\n"
+         # and secrets are masked on their way to it. Nothing is below what is in force now, and a server that is not marked\n\
+         # `trusted` in the configuration lowers nothing.\n"
     )
 }
 
@@ -100,8 +139,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::policy_files::load_policies;
-
     fn load(draft: &str) -> gateway_core::Policies {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("manifests")).unwrap();
@@ -124,7 +161,8 @@ mod tests {
             tool("label", json!({"destructiveHint": false, "idempotentHint": true, "openWorldHint": false})),
             tool("odd: \"name\" #1", json!({})),
         ];
-        let policies = load(&draft(&namespace, &tools));
+        let none = load("manifests: []");
+        let policies = load(&draft(&namespace, &tools, &none, true));
         for (tool, level, code) in [
             ("notes/search", "READ_ONLY", "D1-R2-total"),
             ("notes/peek", "READ_ONLY", "D1-R1-total"),
@@ -140,6 +178,36 @@ mod tests {
             );
         }
         assert_eq!(policies.tools.keys().filter(|tool| tool.namespace() == "notes").count(), 4);
-        assert!(load(&draft(&namespace, &[])).tools.keys().all(|tool| tool.namespace() != "notes"));
+        assert!(load(&draft(&namespace, &[], &none, true)).tools.keys().all(|tool| tool.namespace() != "notes"));
+    }
+
+    // A hint raises and never lowers: not what is in force, and nothing at all for a server that nobody vouches for.
+    #[test]
+    fn a_hint_never_lowers() {
+        let namespace: Namespace = "notes".parse().unwrap();
+        let tool = |name: &str, annotations: Value| ToolDefinition {
+            name: format!("notes/{name}").parse().unwrap(),
+            definition: json!({"name": name, "annotations": annotations}),
+        };
+        let tools = [
+            tool("wipe", json!({"readOnlyHint": true, "openWorldHint": false})),
+            tool("peek", json!({"destructiveHint": true})),
+            tool("new", json!({"readOnlyHint": true, "openWorldHint": false})),
+        ];
+        let shipped = load(
+            "manifests:\n  - { id: notes/wipe, domain: notes, risk_level: HIGH_WRITE, side_effects: true, allowed_modes: [FULL_AUTO] }\n  \
+             - { id: notes/peek, domain: notes, risk_level: READ_ONLY, side_effects: false, allowed_modes: [SHADOW, ADVISORY, PARTIAL_AUTO, FULL_AUTO] }\n",
+        );
+        for (trusted, new) in [(true, "READ_ONLY"), (false, "HIGH_WRITE")] {
+            let text = draft(&namespace, &tools, &shipped, trusted);
+            let drafted = load(&text);
+            let level = |name: &str| drafted.tool(&name.parse().unwrap()).unwrap().manifest.risk_level.as_str();
+            assert_eq!(
+                (level("notes/wipe"), level("notes/peek"), level("notes/new")),
+                ("HIGH_WRITE", "HIGH_WRITE", new)
+            );
+            assert!(text.contains("# the server says READ_ONLY; HIGH_WRITE stays"), "{text}");
+            assert_eq!(text.contains("# the server says READ_ONLY; it is not marked `trusted`"), !trusted, "{text}");
+        }
     }
 }

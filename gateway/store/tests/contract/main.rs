@@ -14,6 +14,7 @@ mod ledger;
 mod live;
 mod once;
 mod people;
+mod pins;
 mod policies;
 mod schema;
 mod spool;
@@ -90,6 +91,8 @@ contract! {
         the_same_thing_is_stopped_once,;
     once:
         a_token_is_spent_once_of_fifty_tries, what_has_expired_is_forgotten,;
+    pins:
+        the_first_definition_is_accepted_once, what_is_accepted_replaces_the_rest_or_stays_beside_it,;
     policies:
         agent_policies_are_a_tenants_own, access_policies_start_in_shadow, a_tenants_manifests_are_its_own,;
     tampering:

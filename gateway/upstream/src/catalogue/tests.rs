@@ -278,18 +278,18 @@ async fn what_a_tool_looks_like_is_remembered_or_asked_for() {
     let agent = client("a");
     let asks = agent.call_tool("c", "crm/always", json!({}));
     stage.first_tool(&agent).await;
-    let known = stage.catalogue.definition(asks.exchange(), "tool-1").await.unwrap();
+    let known = stage.catalogue.definition(asks.exchange(), "tool-1").await.unwrap().unwrap();
     assert_eq!((&known["name"], stage.lister.asked("tools/list")), (&json!("tool-1"), 1), "from the list it saw");
     let found = stage.catalogue.definition(asks.exchange(), "later-3").await;
-    assert_eq!(found.unwrap()["name"], "later-3", "on the second page of a list of our own");
+    assert_eq!(found.unwrap().unwrap()["name"], "later-3", "on the second page of a list of our own");
     assert_eq!(stage.lister.asked("tools/list"), 3);
-    assert_eq!(stage.catalogue.definition(asks.exchange(), "nothing").await, None);
+    assert_eq!(stage.catalogue.definition(asks.exchange(), "nothing").await.unwrap(), None);
     assert_eq!(stage.lister.asked("tools/list"), 3, "the whole list is known");
     advance(Duration::from_secs(61)).await;
-    assert_eq!(stage.catalogue.definition(asks.exchange(), "tool-1").await, None, "not any more");
+    assert_eq!(stage.catalogue.definition(asks.exchange(), "tool-1").await.unwrap(), None, "not any more");
     assert_eq!(stage.lister.asked("tools/list"), 5);
     let other = client("b").call_tool("c", "crm/always", json!({}));
-    assert!(stage.catalogue.definition(other.exchange(), "always").await.is_some());
+    assert!(stage.catalogue.definition(other.exchange(), "always").await.unwrap().is_some());
     assert_eq!(stage.lister.asked("tools/list"), 7, "another agent may be shown another tool");
 }
 

@@ -184,7 +184,7 @@ impl Replies {
             tracing::info!(%trace, plugin = reason.plugin, "left out a message: {}", reason.message);
             return;
         }
-        let message = refusal::withheld(&self.review.exchange.trace_id, reason, self.review.manner, id);
+        let message = refusal::kept_back(&self.review.exchange, reason, self.review.manner, id);
         self.send(frame, Reply::from_message(&message));
     }
 

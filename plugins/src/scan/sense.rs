@@ -1,0 +1,240 @@
+//! What a sentence is about: concepts that have no business with one another in the description of a tool.
+//!
+//! Phrases know how something is said; here only matters what is spoken of. A sentence in which somebody's passwords, a verb
+//! of handing over and one of the tool's own parameters meet is a demand, however it is built and in whatever language.
+//! Concepts and their unwelcome meetings are data; what depends on the tool (its parameters, its name) is seen here.
+
+mod sentences;
+
+use std::collections::BTreeMap;
+
+use gateway_core::definitions::Accepted;
+use regex::{RegexSet, RegexSetBuilder};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::fold::{pattern_as_read, readable};
+use super::harmless::Harmless;
+use super::places::{Kind, Place};
+use super::{Findings, INSTRUCTIONS, ScanProblem};
+use sentences::{parameters, sentences, spoken, stands_alone, stands_as_field};
+
+/// What the compiled concepts may take together.
+const LARGEST_SET: usize = 64 << 20;
+/// One bit a concept.
+const MOST_CONCEPTS: usize = 56;
+/// More parameters than this are not looked for by name.
+const MOST_PARAMETERS: usize = 200;
+/// A tool of one short word may be just a word.
+const SHORTEST_NAME: usize = 5;
+
+/// One of the tool's own parameters is named.
+const SLOT: u64 = 1 << 63;
+/// The sentence describes a parameter.
+const PARAMETER: u64 = 1 << 62;
+/// A tool of another server is named.
+const STRANGER: u64 = 1 << 61;
+/// Something was said before this sentence, so that it need not be the one which says what the tool does.
+const BESIDE: u64 = 1 << 60;
+/// It is not a sentence but the name of a parameter.
+const NAME: u64 = 1 << 59;
+/// It is in a title, which only says what the tool is called.
+const TITLE: u64 = 1 << 58;
+/// It describes what the tool gives back.
+const RESULT: u64 = 1 << 57;
+const SEEN_HERE: [(&str, u64); 7] = [
+    ("slot", SLOT),
+    ("parameter", PARAMETER),
+    ("stranger", STRANGER),
+    ("beside", BESIDE),
+    ("name", NAME),
+    ("title", TITLE),
+    ("result", RESULT),
+];
+
+/// A concept as it is written.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenConcept {
+    /// Not counted for a tool whose name or purpose is just this.
+    #[serde(default)]
+    pub topical: bool,
+    /// Part of speaking to somebody: a first sentence with it is no statement of purpose.
+    #[serde(default)]
+    pub addresses: bool,
+    /// Regular expressions over the text in small letters, without accents.
+    pub any: Vec<String>,
+}
+
+/// Concepts that should not meet, as they are written.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenSign {
+    pub family: String,
+    /// Each must be met; `a|b` is met by either.
+    pub all: Vec<String>,
+}
+
+pub struct Sense {
+    concepts: RegexSet,
+    topical: u64,
+    addresses: u64,
+    signs: Vec<Sign>,
+}
+
+struct Sign {
+    family: String,
+    all: Vec<u64>,
+}
+
+/// What the reading of one tool's sentences depends on.
+struct Subject {
+    /// Concepts that are its own business.
+    topic: u64,
+    /// Its parameters as they read, with what their names are about.
+    parameters: Vec<(String, u64)>,
+    strangers: Vec<String>,
+}
+
+impl Sense {
+    pub fn compile(
+        concepts: &BTreeMap<String, WrittenConcept>,
+        signs: &[WrittenSign],
+        problems: &mut Vec<ScanProblem>,
+    ) -> Self {
+        let mut say = |path: String, what: String| problems.push(ScanProblem { path, what });
+        if concepts.len() > MOST_CONCEPTS {
+            say("concepts".into(), format!("{} are too many; {MOST_CONCEPTS} are possible", concepts.len()));
+        }
+        let joined = |concept: &WrittenConcept| {
+            let parts: Vec<_> = concept.any.iter().map(|part| format!("(?:{})", pattern_as_read(part))).collect();
+            parts.join("|")
+        };
+        for (name, concept) in concepts {
+            if concept.any.is_empty() {
+                say(format!("concepts.{name}.any"), "a concept needs words".into());
+            }
+            for (at, part) in concept.any.iter().enumerate() {
+                if let Err(error) = regex::RegexBuilder::new(&pattern_as_read(part)).size_limit(LARGEST_SET).build() {
+                    say(format!("concepts.{name}.any[{at}]"), error.to_string());
+                }
+            }
+        }
+        let known = |name: &str| {
+            let seen = SEEN_HERE.iter().find(|(seen, _)| *seen == name).map(|(_, bit)| *bit);
+            seen.or_else(|| concepts.keys().position(|concept| concept == name).and_then(bit))
+        };
+        let mut compiled = Vec::new();
+        for (at, sign) in signs.iter().enumerate() {
+            let mut all = Vec::new();
+            for item in &sign.all {
+                let mut met = 0;
+                for name in item.split('|') {
+                    match known(name.trim()) {
+                        Some(bit) => met |= bit,
+                        None => say(format!("signs[{at}].all"), format!("there is no concept `{name}`")),
+                    }
+                }
+                all.push(met);
+            }
+            if all.is_empty() {
+                say(format!("signs[{at}].all"), "a sign needs concepts that meet".into());
+            }
+            compiled.push(Sign { family: sign.family.clone(), all });
+        }
+        let of = |wanted: fn(&WrittenConcept) -> bool| {
+            let wanted = concepts.values().enumerate().filter(|(_, concept)| wanted(concept));
+            wanted.filter_map(|(at, _)| bit(at)).fold(0, |all, bit| all | bit)
+        };
+        let (topical, addresses) = (of(|concept| concept.topical), of(|concept| concept.addresses));
+        let set = RegexSetBuilder::new(concepts.values().map(joined))
+            .size_limit(LARGEST_SET)
+            .dfa_size_limit(LARGEST_SET)
+            .build()
+            .unwrap_or_else(|error| {
+                if problems.is_empty() {
+                    problems.push(ScanProblem { path: "concepts".into(), what: error.to_string() });
+                }
+                RegexSet::empty()
+            });
+        Self { concepts: set, topical, addresses, signs: compiled }
+    }
+
+    pub fn look_at(
+        &self,
+        tool: &Value,
+        places: &[Place<'_>],
+        accepted: &[Accepted<'_>],
+        server: &str,
+        harmless: &Harmless,
+        findings: &mut Findings<'_>,
+    ) {
+        let subject = self.subject(tool, accepted, server);
+        for (name, about) in &subject.parameters {
+            self.judge(*about & !subject.topic | NAME, "/inputSchema", &format!("`{name}`"), findings);
+        }
+        for place in places.iter().filter(|place| place.kind == Kind::Prose && !place.is_formal()) {
+            let parameter = place.parameter().map(|name| self.about(&spoken(name)));
+            for (at, sentence) in sentences(place.text).enumerate() {
+                let text = harmless.taken_out(&readable(sentence));
+                let mut on = self.about(&text) & !(subject.topic | parameter.unwrap_or(0) & self.topical);
+                on |= if parameter.is_some() { PARAMETER } else { 0 };
+                on |= if at > 0 { BESIDE } else { 0 };
+                on |= if matches!(place.path.as_str(), "/title" | "/annotations/title") { TITLE } else { 0 };
+                on |= if place.path.starts_with("/outputSchema") { RESULT } else { 0 };
+                let private = on & self.topical;
+                let slot = |(name, about): &(String, u64)| about & private == 0 && stands_as_field(&text, name);
+                on |= if subject.parameters.iter().any(slot) { SLOT } else { 0 };
+                on |= if subject.strangers.iter().any(|name| stands_alone(&text, name)) { STRANGER } else { 0 };
+                self.judge(on, &place.path, "it", findings);
+            }
+        }
+    }
+
+    fn judge(&self, on: u64, path: &str, what: &str, findings: &mut Findings<'_>) {
+        let mut families: Vec<_> = self
+            .signs
+            .iter()
+            .filter(|sign| sign.all.iter().all(|met| on & met != 0))
+            .map(|sign| sign.family.as_str())
+            .collect();
+        families.sort_unstable();
+        families.dedup();
+        if !families.is_empty() {
+            let message = format!("{what} asks for more than the tool's purpose needs ({})", families.join(", "));
+            findings.say(INSTRUCTIONS, path, message);
+        }
+    }
+
+    fn about(&self, text: &str) -> u64 {
+        self.concepts.matches(text).iter().filter_map(bit).fold(0, |all, bit| all | bit)
+    }
+
+    fn subject(&self, tool: &Value, accepted: &[Accepted<'_>], server: &str) -> Subject {
+        let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+        let mut names = Vec::new();
+        parameters(tool.get("inputSchema").unwrap_or(&Value::Null), MOST_PARAMETERS, &mut names);
+        let parameters: Vec<_> =
+            names.into_iter().map(|name| (readable(name), self.about(&spoken(name)) & self.topical)).collect();
+        // What a tool says it does is its business, as long as it says so of itself and to nobody.
+        let first = tool.get("description").and_then(Value::as_str).and_then(|text| sentences(text).next());
+        let first = first.map(readable).unwrap_or_default();
+        let purpose = self.about(&first);
+        let states = purpose & self.addresses == 0 && !parameters.iter().any(|(name, _)| stands_as_field(&first, name));
+        let topic = (self.about(&spoken(name)) | if states { purpose } else { 0 }) & self.topical;
+        let strangers = accepted.iter().filter(|known| known.server != server);
+        let strangers = strangers
+            .filter_map(|known| known.definition.get("name").and_then(Value::as_str))
+            .filter(|name| name.len() >= SHORTEST_NAME && name.contains(['_', '-', '.']))
+            .map(str::to_lowercase)
+            .collect();
+        Subject { topic, parameters, strangers }
+    }
+}
+
+fn bit(at: usize) -> Option<u64> {
+    (at < MOST_CONCEPTS).then(|| 1_u64.checked_shl(u32::try_from(at).ok()?)).flatten()
+}
+
+#[cfg(test)]
+mod tests;
