@@ -8,6 +8,7 @@ mod passages;
 mod reader;
 
 use gateway_core::chain::PluginMode;
+use gateway_core::content::Found;
 use gateway_core::injection::{InjectionAction, InjectionRules, Suspicion};
 use gateway_core::{Exchange, Mutator, Verdict};
 use gateway_protocol::{Message, Outcome, Reply, ReplyKind, ResultKind};
@@ -60,7 +61,7 @@ impl Mutator for Injection {
         !self.rules.reader.digest().is_empty()
     }
 
-    fn on_reply(&self, exchange: &Exchange, reply: &mut Reply) -> Verdict {
+    fn on_reply(&self, exchange: &Exchange, reply: &mut Reply, _: &mut Found) -> Verdict {
         if !is_read(exchange) || !matches!(reply.kind(), ReplyKind::Result { kind: ResultKind::Complete, .. }) {
             return Verdict::Pass;
         }

@@ -10,6 +10,7 @@ mod told;
 
 use std::sync::LazyLock;
 
+use gateway_core::content::Found;
 use gateway_core::definitions::{CheckJson, Defined, Schema, SchemaFault};
 use gateway_core::verdict::{Objection, Remedy};
 use gateway_core::{Exchange, Judge, Verdict};
@@ -50,7 +51,7 @@ impl Judge for Schemas {
             return Verdict::Pass;
         };
         let arguments = exchange.arguments().filter(|arguments| !arguments.is_null()).unwrap_or(&NOTHING);
-        match faults(schema.as_ref(), arguments, "/params/arguments", &[]) {
+        match faults(schema.as_ref(), arguments, "/params/arguments", exchange.content.found.edited()) {
             None => Verdict::Pass,
             Some(faults) => {
                 let remedy = Remedy::Arguments(faults.clone());
@@ -67,7 +68,7 @@ impl Judge for Schemas {
         true
     }
 
-    fn on_reply(&self, exchange: &Exchange, reply: &Reply) -> Verdict {
+    fn on_reply(&self, exchange: &Exchange, reply: &Reply, found: &Found) -> Verdict {
         // An upstream's own error, a question or a promise is no output, and passes as it is.
         if !matches!(reply.kind(), ReplyKind::Result { tool_error: false, kind: ResultKind::Complete }) {
             return Verdict::Pass;
@@ -84,7 +85,7 @@ impl Judge for Schemas {
         };
         let Outcome::Result(result) = &response.outcome else { return Verdict::Pass };
         let Some((output, at)) = output_of(exchange, result) else { return Verdict::Pass };
-        match faults(schema.as_ref(), output, at, &[]) {
+        match faults(schema.as_ref(), output, at, found.edited()) {
             None => Verdict::Pass,
             Some(faults) => Verdict::deny("output", format!("the answer does not fit its schema: {faults}")),
         }

@@ -10,7 +10,6 @@ pub mod chain;
 pub mod classification;
 pub mod classify;
 pub mod content;
-pub mod content;
 pub mod definitions;
 pub mod desk;
 pub mod digest;

@@ -115,7 +115,7 @@ fn policy_says_what_becomes_of_it() {
         let plugin = Injection::new(rules(action), mode);
         let mut answer = reply(ATTACK);
         let before = answer.raw().clone();
-        let verdict = plugin.on_reply(&exchange(Handling { injection: own, ..Handling::default() }), &mut answer);
+        let verdict = plugin.on_reply(&exchange(Handling { injection: own, ..Handling::default() }), &mut answer, &mut Found::default());
         assert_eq!(matches!(verdict, Verdict::Deny(_)), denied, "{action} {own:?}");
         if let Verdict::Deny(objection) = verdict {
             assert!(!objection.message.contains("x.example"), "names kinds, not words: {}", objection.message);
@@ -138,11 +138,11 @@ fn an_ordinary_answer_passes_as_it_came() {
     let plugin = Injection::new(rules(InjectionAction::Block), PluginMode::Enforce);
     let mut answer = reply("Seven notes were found. The newest is from Tuesday.");
     let before = answer.raw().clone();
-    assert_eq!(plugin.on_reply(&exchange(Handling::default()), &mut answer), Verdict::Pass);
+    assert_eq!(plugin.on_reply(&exchange(Handling::default()), &mut answer, &mut Found::default()), Verdict::Pass);
     assert_eq!(*answer.raw(), before);
     // Far into a long text nobody reads: that is one of the limits, and it is a limit of time too.
     let mut long = reply(&format!("{}{ATTACK}", "nothing to see here. ".repeat(4_000)));
-    assert_eq!(plugin.on_reply(&exchange(Handling::default()), &mut long), Verdict::Pass);
+    assert_eq!(plugin.on_reply(&exchange(Handling::default()), &mut long, &mut Found::default()), Verdict::Pass);
 }
 
 #[test]

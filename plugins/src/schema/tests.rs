@@ -249,7 +249,7 @@ fn answered(output: Value, result: Value, handling: Handling) -> Option<String> 
     let definition = json!({ "name": "update", "inputSchema": {}, "outputSchema": output });
     let exchange = exchange(definition, json!({ "name": "update" }), handling);
     let reply = Reply::from_message(&Message::result(Id::from(1), result));
-    said(Schemas.on_reply(&exchange, &reply))
+    said(Schemas.on_reply(&exchange, &reply, &Found::default()))
 }
 
 #[test]
