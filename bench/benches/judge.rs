@@ -77,7 +77,7 @@ fn modules() -> Vec<AccessRow> {
         rule_type: "ABAC".into(),
         rule_definition: json!({"rego": format!(
             "package rules.r{place}\n\
-             limits := {{\"EU\": 100, \"UK\": 200, \"US\": {place}00}}\n\
+             limits := {{\"EU\": 100, \"UK\": 200, \"US\": 1{place}00}}\n\
              is_clerk if \"clerk\" in input.principal.roles\n\
              deny contains \"too many for this region\" if {{\n\
                  limit := limits[input.arguments.customer.region]\n\

@@ -55,7 +55,7 @@ async fn listed(namespace: &str, upstream: Value) -> Vec<Value> {
         .upstream(namespace, upstream)
         .policy_file(&format!("manifests/{namespace}.yaml"), &text)
         .start();
-    let agent = world.agent("a-5", "A5");
+    let agent = world.agent("a-5", "A5").modern();
     let (mut tools, mut cursor) = (Vec::new(), None::<String>);
     loop {
         let params = cursor.as_ref().map_or(json!({}), |cursor| json!({ "cursor": cursor }));

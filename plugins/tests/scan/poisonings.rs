@@ -15,7 +15,7 @@ fn missed(texts: &'static str) -> (Vec<&'static str>, usize) {
 #[test]
 fn nearly_all_that_the_patterns_were_written_for_is_found() {
     let (missed, all) = missed(include_str!("tune.txt"));
-    assert!(missed.len() * 20 <= all, "missed {} of {all}: {missed:#?}", missed.len());
+    assert!(missed.len() * 10 <= all, "missed {} of {all}: {missed:#?}", missed.len());
 }
 
 #[test]

@@ -61,7 +61,9 @@ impl Gateway {
             match read {
                 // In the list, but whoever compares it has not got that far.
                 Ok(true) => standing = Standing::Unverified,
-                Ok(false) => standing = Standing::Unlisted,
+                Ok(false) if definitions.lists_some(&name) => standing = Standing::Unlisted,
+                // Who lists nothing at all keeps no list that a tool could be missing from.
+                Ok(false) => {}
                 Err(error) => unread = Err(error),
             }
         }
