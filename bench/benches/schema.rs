@@ -28,7 +28,7 @@ fn arguments() -> Value {
     json!({ "customer": "the tea house at the corner", "state": "open", "lines": vec![line; 12] })
 }
 
-fn exchange(arguments: Value) -> Option<Exchange> {
+fn exchange(arguments: &Value) -> Option<Exchange> {
     let name = "shop/order".parse::<ToolName>().ok()?;
     let params = json!({ "name": "order", "arguments": arguments });
     let ask = Ask::Message(Message::request(1, "tools/call", params.as_object().cloned()));
@@ -46,7 +46,7 @@ fn judge(criterion: &mut Criterion) {
         *count = json!("three");
     }
     for (name, arguments) in [("fits", arguments()), ("does not fit", bad)] {
-        let Some(exchange) = exchange(arguments) else { return };
+        let Some(exchange) = exchange(&arguments) else { return };
         criterion.bench_function(&format!("schema, 1 KiB that {name}"), |bencher| {
             bencher.iter(|| black_box(Schemas.on_request(&exchange)));
         });

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 const CANARY: &str = "canary-5d1f";
 
-fn tool(name: &str, input: Value) -> Value {
+fn tool(name: &str, input: impl Into<Value>) -> Value {
+    let input: Value = input.into();
     json!({ "name": name, "description": format!("The {name} tool."), "inputSchema": input })
 }
 

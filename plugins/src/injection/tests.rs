@@ -1,4 +1,4 @@
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 //! What is found, what is left alone, and what becomes of the answer.
 
 use std::sync::Arc;

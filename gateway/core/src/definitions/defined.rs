@@ -118,12 +118,15 @@ impl fmt::Debug for Defined {
     }
 }
 
+/// A definition that is kept where it lies, and what became of it.
+type Placed = (Arc<Value>, Arc<Defined>);
+
 /// Definitions by their hash, and by where they lie for those that nobody pinned.
 #[derive(Default)]
 pub struct Compiled {
     by_hash: ArcSwap<HashMap<Arc<str>, Arc<Defined>>>,
     /// Each entry keeps its definition alive, so that no other can come to lie at the same place.
-    by_place: ArcSwap<HashMap<usize, (Arc<Value>, Arc<Defined>)>>,
+    by_place: ArcSwap<HashMap<usize, Placed>>,
     /// When nobody could last say what a tool looks like. By tool: asking for one that is not there must not keep the
     /// others from being checked.
     silent: ArcSwap<HashMap<ToolName, Timestamp>>,
@@ -135,7 +138,7 @@ impl Compiled {
             return Arc::clone(known);
         }
         let fresh = Arc::new(Defined::new(Arc::clone(hash), Arc::clone(definition)));
-        keep(&self.by_hash, Arc::clone(hash), fresh)
+        keep(&self.by_hash, hash, fresh)
     }
 
     /// What nobody pinned, as its upstream gave it: hashed when it is first seen.
@@ -145,7 +148,7 @@ impl Compiled {
             return Arc::clone(known);
         }
         let defined = self.under(&super::hash(definition).into(), definition);
-        keep(&self.by_place, place, (Arc::clone(definition), defined)).1
+        keep(&self.by_place, &place, (Arc::clone(definition), defined)).1
     }
 
     /// Whether its upstream was asked for it in vain a moment ago.
@@ -154,11 +157,11 @@ impl Compiled {
     }
 
     pub fn was_silent(&self, tool: &ToolName, now: Timestamp) {
-        keep(&self.silent, tool.clone(), now);
+        keep(&self.silent, tool, now);
     }
 }
 
-fn keep<K: Clone + Eq + Hash, V: Clone>(kept: &ArcSwap<HashMap<K, V>>, key: K, fresh: V) -> V {
+fn keep<K: Clone + Eq + Hash, V: Clone>(kept: &ArcSwap<HashMap<K, V>>, key: &K, fresh: V) -> V {
     kept.rcu(|all| {
         let mut all = if all.len() < MOST_KEPT { HashMap::clone(all) } else { HashMap::new() };
         all.insert(key.clone(), fresh.clone());
