@@ -82,6 +82,11 @@ impl Scan<'_> {
                 '$' if self.dialect != Mysql && self.is_parameter(before) => self.skip(1),
                 '$' => return Err(ambiguous("there is a `$`")),
                 ':' if self.rest.starts_with(":=") => return Err(syntax("variables are not assigned")),
+                // To the parser, a number in sixteens is a text in quotes.
+                '0' if self.rest.starts_with("0x") && !before.is_alphanumeric() && !matches!(before, '_' | '@') => {
+                    self.shape.quoted += 1;
+                    self.skip(2);
+                }
                 '@' if self.dialect == Generic => return Err(ambiguous("there is a `@`")),
                 other => {
                     match other {

@@ -71,6 +71,8 @@ fn reads_pass_whatever_their_names_are() {
         ("select a div 2, a % 3, a <=> null, not b from t", Mysql),
         ("select convert(a, char), a collate utf8mb4_bin, _utf8mb4'x' from db.t", Mysql),
         ("select last_insert_id()", Mysql),
+        ("select 0x1f, x'1f', 0x00", Sqlite),
+        ("select top 5 a from t", Generic),
         ("select a, b from s.t where c in (select d from e) and exists (select 1 from f)", Generic),
         (
             "select coalesce(a, 0), extract(year from b), cast(c as integer), \"order\" from t fetch first 5 rows only",
