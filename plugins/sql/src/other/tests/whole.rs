@@ -13,8 +13,8 @@ use Dialect::{Generic, Mysql, Sqlite};
 fn no_statement_that_acts_passes_and_reads_do() {
     let guard = guard();
     for (text, dialect, most) in [
-        (include_str!("../../../../tests/corpora/sql/sqlite.jsonl"), Sqlite, 2),
-        (include_str!("../../../../tests/corpora/sql/mysql.jsonl"), Mysql, 1),
+        (include_str!("../../../../../tests/corpora/sql/sqlite.jsonl"), Sqlite, 2),
+        (include_str!("../../../../../tests/corpora/sql/mysql.jsonl"), Mysql, 1),
     ] {
         let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
         let (mut passed, mut refused) = (Vec::new(), Vec::new());
