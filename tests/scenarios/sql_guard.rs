@@ -65,7 +65,8 @@ async fn a_tool_that_reads_is_sent_reads() {
         assert!(answer.denied_by().contains(&"sql_guard".to_owned()), "{arguments}");
     }
     assert_eq!(stub.calls(), 0, "nothing that was refused was sent");
-    let told = agent.call("db/query", json!({ "sql": "drop table kpi_data" })).await.text();
+    let refused = agent.call("db/query", json!({ "sql": "drop table kpi_data" })).await;
+    let told = refused.text();
     let sentence = "Security violation: Operation 'DROP' is not allowed in read-only mode. Denied operations: DROP, TRUNCATE, ALTER, DELETE, UPDATE";
     assert!(told.contains(sentence), "{told}");
 
@@ -176,7 +177,7 @@ async fn a_real_table_is_unchanged() {
             }),
         )
         .start();
-    let (writer, free) = (world.agent("writer", "A3"), world.agent("free", "A5"));
+    let (writer, free) = (world.agent("writer", "A3").modern(), world.agent("free", "A5").modern());
     let create = json!({ "query": "CREATE TABLE pots (name TEXT, updated_at TEXT)" });
     assert_eq!(writer.call("sqlite/create_table", create).await.decision(), "allow");
     let insert = json!({ "query": "INSERT INTO pots VALUES ('teapot', 'today'), ('DROP', 'now')" });

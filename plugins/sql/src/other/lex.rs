@@ -39,15 +39,22 @@ fn syntax(what: impl Into<String>) -> Fault {
 /// The shape of a text, or why it has none that is sure.
 pub fn scan(text: &str, dialect: Dialect) -> Result<Shape, Fault> {
     let escapes = dialect == Dialect::Mysql;
-    let shape = Scan { rest: text, dialect, escapes, shape: Shape::default() }.whole()?;
+    let shape = Shape::default();
+    let mut scan = Scan { rest: text, dialect, escapes, shape };
+    scan.whole()?;
     if escapes && text.contains('\\') {
-        // A server may be told that a backslash is a letter like others. Where the text then means nothing, nothing happens.
-        match (Scan { rest: text, dialect, escapes: false, shape: Shape::default() }).whole() {
-            Ok(other) if other != shape => return Err(ambiguous("a backslash stands before a quote")),
-            _ => {}
+        // A server may be told that a backslash is a letter like others. Where the text then means nothing from its first
+        // statement on, nothing happens.
+        let mut other = Scan { rest: text, dialect, escapes: false, shape: Shape::default() };
+        let differs = match other.whole() {
+            Ok(()) => other.shape != scan.shape,
+            Err(_) => other.shape.semicolons > 0,
+        };
+        if differs {
+            return Err(ambiguous("a backslash stands before a quote"));
         }
     }
-    Ok(shape)
+    Ok(scan.shape)
 }
 
 /// Neither letter nor digit, or a letter that the parser takes for a plain one: to it, `ſelect` is a word of the grammar.
@@ -65,7 +72,7 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    fn whole(mut self) -> Result<Shape, Fault> {
+    fn whole(&mut self) -> Result<(), Fault> {
         use Dialect::{Generic, Mysql, Sqlite};
         let mut before = ' ';
         while let Some(next) = self.rest.chars().next() {
@@ -82,6 +89,11 @@ impl Scan<'_> {
                 '$' if self.dialect != Mysql && self.is_parameter(before) => self.skip(1),
                 '$' => return Err(ambiguous("there is a `$`")),
                 ':' if self.rest.starts_with(":=") => return Err(syntax("variables are not assigned")),
+                // To the parser, a number in sixteens is a text in quotes.
+                '0' if self.rest.starts_with("0x") && !before.is_alphanumeric() && !matches!(before, '_' | '@') => {
+                    self.shape.quoted += 1;
+                    self.skip(2);
+                }
                 '@' if self.dialect == Generic => return Err(ambiguous("there is a `@`")),
                 other => {
                     match other {
@@ -99,7 +111,7 @@ impl Scan<'_> {
             }
             before = next;
         }
-        Ok(self.shape)
+        Ok(())
     }
 
     fn skip(&mut self, bytes: usize) {

