@@ -3,6 +3,7 @@
 //! `pg_query` parses; whatever it offers beyond the tree is not used, because its walks skip kinds of nodes. Ours (`walk`)
 //! lists every kind it understands and refuses the rest, so that a grammar that grows is a refusal and not a hole.
 
+mod attributes;
 mod documents;
 mod found;
 mod functions;

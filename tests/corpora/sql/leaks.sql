@@ -539,3 +539,6 @@ explain with secrets as (select 1) delete from secrets
 explain insert into notes select * from secrets
 explain update notes set title = (select a from secrets)
 explain delete from notes using secrets
+select (16384::oid).pg_get_viewdef
+select ('secrets'::text).to_regclass
+select x.pg_relation_size from unnest(array[16384::regclass]) x

@@ -534,3 +534,16 @@ select * from notes where id operator(app.=) any (select 1)
 select * from notes tablesample app.mine(1)
 select * from notes tablesample system_rows(1)
 select * from notes where current of c
+select ('s'::regclass).nextval
+select (10::float8).pg_sleep
+select ('/etc/passwd'::text).pg_read_file
+select x.pg_sleep from generate_series(0.1, 0.1) x
+select x.nextval from unnest(array['s'::regclass]) x
+select (x.y).pg_sleep from (select 0.1::float8 as y) x
+select (array['s'::regclass])[1].nextval
+select (select 's'::regclass).nextval
+select (1).my_function
+select (coalesce(1)).pg_advisory_lock
+select a[1].lo_unlink from (select array[1] a) x
+select (1::oid).lo_unlink
+select ('a'::text).lo_import
