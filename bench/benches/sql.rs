@@ -33,6 +33,10 @@ fn statements(criterion: &mut Criterion) {
         ("backslash", format!("{DASHBOARD} -- \\")),
         ("100 KB of numbers", format!("select * from t where a in ({})", vec!["1234567"; 11_000].join(", "))),
         ("200 KB of numbers", format!("select * from t where a in ({})", vec!["1234567"; 22_000].join(", "))),
+        ("100 KB of fields", format!("select a{}", ".a".repeat(50_000))),
+        ("200 KB of fields", format!("select a{}", ".a".repeat(100_000))),
+        ("200 KB of subscripts", format!("select a{}", "[1]".repeat(66_000))),
+        ("200 KB of short rows of operators", format!("select 1{}", format!(" {}1", "+".repeat(250)).repeat(800))),
         ("20,000 parentheses", format!("select {}1{}", "(".repeat(20_000), ")".repeat(20_000))),
         ("200 KB of sums", format!("select 1{}", "+1".repeat(100_000))),
     ] {

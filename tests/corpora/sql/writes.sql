@@ -182,8 +182,8 @@ select 1 /* ; */ ; drop table notes
 select $$a$$; drop table notes
 select 'a;b'; drop table notes --
 /* /* */ */ drop table notes
-select E'\\''; drop table notes; --'
-select '\\', '; drop table notes; --'
+select E'\\'; drop table notes; --'
+select '\', '; drop table notes; --'
 DELETE FROM NOTES
 Delete From notes
 /* read only */ delete from notes
@@ -197,8 +197,8 @@ select 1 /* ; */ ; delete from notes
 select $$a$$; delete from notes
 select 'a;b'; delete from notes --
 /* /* */ */ delete from notes
-select E'\\''; delete from notes; --'
-select '\\', '; delete from notes; --'
+select E'\\'; delete from notes; --'
+select '\', '; delete from notes; --'
 UPDATE NOTES SET TITLE = NULL
 Update notes Set Title = Null
 /* read only */ update notes set title = null
@@ -212,8 +212,8 @@ select 1 /* ; */ ; update notes set title = null
 select $$a$$; update notes set title = null
 select 'a;b'; update notes set title = null --
 /* /* */ */ update notes set title = null
-select E'\\''; update notes set title = null; --'
-select '\\', '; update notes set title = null; --'
+select E'\\'; update notes set title = null; --'
+select '\', '; update notes set title = null; --'
 INSERT INTO NOTES (ID) VALUES (9)
 Insert Into notes (Id) Values (9)
 /* read only */ insert into notes (id) values (9)
@@ -227,8 +227,8 @@ select 1 /* ; */ ; insert into notes (id) values (9)
 select $$a$$; insert into notes (id) values (9)
 select 'a;b'; insert into notes (id) values (9) --
 /* /* */ */ insert into notes (id) values (9)
-select E'\\''; insert into notes (id) values (9); --'
-select '\\', '; insert into notes (id) values (9); --'
+select E'\\'; insert into notes (id) values (9); --'
+select '\', '; insert into notes (id) values (9); --'
 TRUNCATE NOTES
 Truncate notes
 /* read only */ truncate notes
@@ -242,8 +242,8 @@ select 1 /* ; */ ; truncate notes
 select $$a$$; truncate notes
 select 'a;b'; truncate notes --
 /* /* */ */ truncate notes
-select E'\\''; truncate notes; --'
-select '\\', '; truncate notes; --'
+select E'\\'; truncate notes; --'
+select '\', '; truncate notes; --'
 ALTER TABLE NOTES ADD Y INT
 Alter Table notes Add Y Int
 /* read only */ alter table notes add y int
@@ -257,8 +257,8 @@ select 1 /* ; */ ; alter table notes add y int
 select $$a$$; alter table notes add y int
 select 'a;b'; alter table notes add y int --
 /* /* */ */ alter table notes add y int
-select E'\\''; alter table notes add y int; --'
-select '\\', '; alter table notes add y int; --'
+select E'\\'; alter table notes add y int; --'
+select '\', '; alter table notes add y int; --'
 CREATE TABLE Z (A INT)
 Create Table Z (A Int)
 /* read only */ create table z (a int)
@@ -272,8 +272,8 @@ select 1 /* ; */ ; create table z (a int)
 select $$a$$; create table z (a int)
 select 'a;b'; create table z (a int) --
 /* /* */ */ create table z (a int)
-select E'\\''; create table z (a int); --'
-select '\\', '; create table z (a int); --'
+select E'\\'; create table z (a int); --'
+select '\', '; create table z (a int); --'
 -- Functions that act
 select nextval('s')
 select setval('s', 1)
