@@ -17,12 +17,12 @@ mod tests;
 
 use std::sync::Arc;
 
+use gateway_core::TenantId;
 use gateway_core::chain::{Follow, Mutator, PluginMode};
 use gateway_core::content::{Found, Recorder};
 use gateway_core::exchange::Exchange;
 use gateway_core::policies::{Policies, ToolMap};
 use gateway_core::verdict::{Objection, Verdict};
-use gateway_core::TenantId;
 use gateway_dlp::{Blocked, Counts};
 use gateway_protocol::Reply;
 

@@ -16,8 +16,17 @@ use std::sync::Arc;
 use gateway_core::{Plugin, PluginMode, Policies};
 
 /// Every plugin there is, in the order it is heard. Configuration chooses the mode of each, not the order.
-pub const NAMES: [&str; 9] =
-    [dlp::NAME, scopes::NAME, methods::NAME, standing::NAME, pins::NAME, manifest::NAME, matrix::NAME, access::NAME, rules::NAME];
+pub const NAMES: [&str; 9] = [
+    dlp::NAME,
+    scopes::NAME,
+    methods::NAME,
+    standing::NAME,
+    pins::NAME,
+    manifest::NAME,
+    matrix::NAME,
+    access::NAME,
+    rules::NAME,
+];
 
 /// The chain's plugins, each in the mode the policies give it. Hashes of what is taken out are nobody's: for whoever only asks
 /// what would be decided.

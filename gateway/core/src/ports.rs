@@ -31,8 +31,7 @@ pub use approvals::{Approvals, NoNotifier, Notifier, NotifyError};
 pub use history::{CallCursor, History, Invariant, Proof, Proofs, RecordedCall, ToolCount};
 pub use live::{LiveRows, LiveStore, NewSuspension, PinNews, PinRow, PinState, PinStore, Standing};
 pub use policies::{
-    AccessRow, AgentPolicyRow, DlpRow, ManifestRow, NewAccessPolicy, NewAgentPolicy, PolicyKind, PolicyStore,
-    RuleType,
+    AccessRow, AgentPolicyRow, DlpRow, ManifestRow, NewAccessPolicy, NewAgentPolicy, PolicyKind, PolicyStore, RuleType,
 };
 pub use tenants::{AgentRecord, AgentStatus, KeyOwner, NewAgent, StoredKey, Tenant, TenantStore};
 pub use upstream::{

@@ -19,7 +19,7 @@ use gateway_core::identity::{Credential, Principal};
 use gateway_core::matrix::Matrix;
 use gateway_core::ports::{ExecutionEngine, NoNotifier, Notifier, Peers, Seal, Upstream, Usage};
 use gateway_core::refusal::Manner;
-use gateway_core::{TenantId, Chain, Live, Namespace, ToolName};
+use gateway_core::{Chain, Live, Namespace, TenantId, ToolName};
 use gateway_plugins::scan::ScanProblem;
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
 use gateway_tools::adp;

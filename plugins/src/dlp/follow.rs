@@ -17,10 +17,10 @@ use gateway_dlp::{Counts, Paths};
 use gateway_protocol::{Reply, ReplyKind};
 use smallvec::SmallVec;
 
+use super::Inner;
 use super::edit::{texts, with_texts};
 use super::rules::told;
 use super::scope::{Scope, Way, way_of};
-use super::Inner;
 
 /// A longer message is a whole of its own.
 const LONGEST_PIECE: usize = 16 * 1024;

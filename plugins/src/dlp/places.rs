@@ -138,7 +138,11 @@ impl Places {
         let block = || blocks.iter().map(|(path, care)| (path.as_str(), *care));
         Self {
             request: Paths::new(REQUEST),
-            answer: Paths::new([("/_meta/**", Care::Critical), ("/content/data", Care::Binary), ("/role", Care::Opaque)]),
+            answer: Paths::new([
+                ("/_meta/**", Care::Critical),
+                ("/content/data", Care::Binary),
+                ("/role", Care::Opaque),
+            ]),
             reply: Paths::new(own().chain(ENVELOPE).chain(block()).chain(CONTENTS)),
             list: Paths::new(own().chain(LIST).chain(ENVELOPE)),
             opening: Paths::new(own().chain(OPENING).chain(ENVELOPE)),

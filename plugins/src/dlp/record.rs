@@ -59,7 +59,9 @@ impl Recorder for MaskedRecorder {
 
     fn text(&self, rules: &TenantRules, text: &str) -> Option<String> {
         let clean = self.is_clean(rules, text.as_bytes());
-        let edited = if clean { None } else {
+        let edited = if clean {
+            None
+        } else {
             match self.with(rules, |redaction| redaction.text(text, &mut Counts::default())) {
                 Ok(edited) => edited,
                 Err(_) => Some(String::new()),

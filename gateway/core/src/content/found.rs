@@ -109,10 +109,14 @@ mod tests {
         found.add(&email, Action::Mask, 0);
         let mut told = String::new();
         found.write(&mut told);
-        let expected = r#"[{"action":"observe","count":2,"rule":"email"},{"action":"mask","count":3,"rule":"payment_card"}]"#;
+        let expected =
+            r#"[{"action":"observe","count":2,"rule":"email"},{"action":"mask","count":3,"rule":"payment_card"}]"#;
         assert_eq!(told, expected);
         let mut both = Found::default();
         both.join(&found);
-        assert_eq!(both, Found { findings: vec![found.findings[0].clone(), found.findings[1].clone()], edited: vec![] });
+        assert_eq!(
+            both,
+            Found { findings: vec![found.findings[0].clone(), found.findings[1].clone()], edited: vec![] }
+        );
     }
 }

@@ -113,7 +113,10 @@ impl Desk {
         Ok(TraceExplained {
             tenant: call.tenant,
             policies,
-            input: call.input.as_ref().map(|input| chain.recorder().value(rules, input).unwrap_or_else(|| input.clone())),
+            input: call
+                .input
+                .as_ref()
+                .map(|input| chain.recorder().value(rules, input).unwrap_or_else(|| input.clone())),
             input_missing: kept.and_then(|kept| match kept {
                 Kept::Whole(_) => None,
                 Kept::Not(why) => Some(why),

@@ -44,7 +44,12 @@ pub(super) fn decision_draft(exchange: &Exchange, ruling: &Ruling, timestamp: Ti
 }
 
 /// What was taken out of an answer. The decision's own trace was durable before there was an answer, and stays as it is.
-pub(super) fn redaction_draft(exchange: &Exchange, found: &Found, trace_id: TraceId, timestamp: Timestamp) -> TraceDraft {
+pub(super) fn redaction_draft(
+    exchange: &Exchange,
+    found: &Found,
+    trace_id: TraceId,
+    timestamp: Timestamp,
+) -> TraceDraft {
     let mut written = Object::with_capacity(160);
     if exchange.is_governed() {
         written.text("continues", Some(exchange.trace_id.as_str()));

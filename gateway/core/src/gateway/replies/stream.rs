@@ -82,7 +82,10 @@ impl Stream for Replies {
                 Poll::Ready(Some(Err(error))) => {
                     this.items = None;
                     this.release();
-                    tracing::warn!(error = &error as &dyn std::error::Error, "an upstream failed in mid-stream: {error}");
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        "an upstream failed in mid-stream: {error}"
+                    );
                     let failed = this.fail(&error);
                     this.ready.extend(failed);
                 }
