@@ -66,7 +66,7 @@ async fn answers_lose_what_is_personal() {
         Step::on("tools/call").error(200, -32000, &format!("no such customer: {EMAIL}")),
         Step::on("prompts/get").result(json!({ "messages": [{ "role": "user", "content": { "type": "text", "text": EMAIL } }] })),
         Step::on("resources/read").result(json!({ "contents": [{ "uri": "crm://1", "text": format!("card {CARD}") }] })),
-        Step::on("tools/list").result(json!({ "tools": [{ "name": "read", "description": format!("ask {EMAIL}"), "inputSchema": { "type": "object" } }] })),
+        Step::on("tools/list").result(json!({ "tools": [{ "name": "read", "description": format!("ask {EMAIL}"), "inputSchema": { "type": "object" } }] })).always(),
     ];
     let (world, _stub, agent) = a_world(steps).await;
     let answer = agent.call("crm/read", json!({})).await;
