@@ -47,7 +47,8 @@ fn is_clean(text: &str) {
 // acceptance 63: masked in every part of a result, and the check digit decides what is a card.
 #[tokio::test(flavor = "multi_thread")]
 async fn answers_lose_what_is_personal() {
-    let record = json!({ "ssn": SSN, "mail": EMAIL, "card": CARD, "order": NO_CARD, "n": 4111111111111111_u64, "who": "Jane" });
+    let record =
+        json!({ "ssn": SSN, "mail": EMAIL, "card": CARD, "order": NO_CARD, "n": 4111111111111111_u64, "who": "Jane" });
     let twin = record.to_string();
     let result = json!({
         "content": [
@@ -65,13 +66,16 @@ async fn answers_lose_what_is_personal() {
         Step::on("tools/call").error(200, -32000, &format!("no such customer: {EMAIL}")),
         Step::on("prompts/get").result(json!({ "messages": [{ "role": "user", "content": { "type": "text", "text": EMAIL } }] })),
         Step::on("resources/read").result(json!({ "contents": [{ "uri": "crm://1", "text": format!("card {CARD}") }] })),
-        Step::on("tools/list").result(json!({ "tools": [{ "name": "read", "description": format!("ask {EMAIL}"), "inputSchema": { "type": "object" } }] })),
+        Step::on("tools/list").result(json!({ "tools": [{ "name": "read", "description": format!("ask {EMAIL}"), "inputSchema": { "type": "object" } }] })).always(),
     ];
     let (world, _stub, agent) = a_world(steps).await;
     let answer = agent.call("crm/read", json!({})).await;
     is_clean(answer.text());
     let result = answer.message()["result"].clone();
-    assert_eq!(result["content"][0]["text"], format!("[SSN] belongs to [EMAIL], who pays with [CARD]; order {NO_CARD}"));
+    assert_eq!(
+        result["content"][0]["text"],
+        format!("[SSN] belongs to [EMAIL], who pays with [CARD]; order {NO_CARD}")
+    );
     let shown = &result["structuredContent"];
     assert_eq!((&shown["order"], &shown["who"]), (&json!(NO_CARD), &json!("Jane")), "what is nobody's stays");
     assert!(shown["n"].is_number(), "a number stays a number: {shown}");
@@ -147,7 +151,8 @@ async fn requests_lose_secrets_and_keep_addresses() {
     let traced = "SELECT context FROM agent_traces WHERE description = 'crm/write allowed'";
     world.eventually("SELECT count(*) FROM agent_traces WHERE description = 'crm/write allowed'", 1).await;
     let told = world.database.sql(traced);
-    let found = r#""dlp":[{"action":"mask","count":2,"rule":"aws_access_key"},{"action":"observe","count":1,"rule":"email"}]"#;
+    let found =
+        r#""dlp":[{"action":"mask","count":2,"rule":"aws_access_key"},{"action":"observe","count":1,"rule":"email"}]"#;
     assert!(told.contains(found), "{told}");
 }
 
@@ -192,7 +197,11 @@ async fn what_may_not_pass_at_all_does_not() {
     let (world, stub, agent) = a_world(steps).await;
     let refused = agent.call("crm/strict", json!({ "pay": { "with": CARD } })).await;
     assert_eq!((refused.decision().as_str(), refused.denied_by()), ("deny", vec!["dlp".to_owned()]));
-    assert!(refused.text().contains("payment_card") && refused.text().contains("/arguments/pay/with"), "{}", refused.text());
+    assert!(
+        refused.text().contains("payment_card") && refused.text().contains("/arguments/pay/with"),
+        "{}",
+        refused.text()
+    );
     is_clean(refused.text());
     assert_eq!(stub.calls(), 0, "a refused call must not reach the tool");
     let withheld = agent.call("crm/strict", json!({})).await;

@@ -15,7 +15,8 @@ fn row(world: &World, tenant: &str, name: &str, patterns: &Value, severity: &str
 async fn through(stub: &Stub, agent: &Agent, text: &str) -> (String, String) {
     let answer = agent.call("crm/read", json!({ "text": text })).await;
     let sent = stub.seen().pop().unwrap().1["params"]["arguments"]["text"].as_str().unwrap_or_default().to_owned();
-    let back = answer.tool_json()["arguments"]["text"].as_str().unwrap_or_else(|| panic!("{}", answer.text())).to_owned();
+    let back =
+        answer.tool_json()["arguments"]["text"].as_str().unwrap_or_else(|| panic!("{}", answer.text())).to_owned();
     (sent, back)
 }
 
@@ -62,7 +63,11 @@ async fn a_tenants_own_rules_take_effect_at_once(kind: Kind) {
         world.live().await;
         let refused = agent.call("crm/read", json!({ "text": "hello" })).await;
         assert_eq!(refused.decision(), "deny", "{name}: {}", refused.text());
-        assert!(refused.text().contains(&format!("dlp config `{name}`")) && refused.text().contains(why), "{}", refused.text());
+        assert!(
+            refused.text().contains(&format!("dlp config `{name}`")) && refused.text().contains(why),
+            "{}",
+            refused.text()
+        );
         assert_eq!(through(&stub, &other, "hello").await.1, "hello", "{name}");
         world.database.sql(&format!("DELETE FROM dlp_config WHERE name = '{name}'"));
         world.live().await;

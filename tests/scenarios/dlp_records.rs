@@ -42,7 +42,7 @@ async fn no_canary_reaches_the_books(kind: Kind) {
         .upstream("crm", json!({ "url": stub.url() }))
         .manifest_file("crm", json!({ "manifests": [tools[0], tools[1], pay], "handling": handling }))
         .start();
-    let agent = world.agent("a-1", "A4");
+    let agent = world.agent_with("a-1", &["--autonomy", "A4", "--max-risk", "R4"]);
     let canaries = json!({ "ssn": SSN, "in": { "mail": EMAIL }, "text": format!("card {CARD}"), EMAIL: 1 });
     // What is only observed passes, both ways.
     let answer = agent.call("crm/open", canaries.clone()).await;
@@ -55,10 +55,22 @@ async fn no_canary_reaches_the_books(kind: Kind) {
     assert_eq!(agent.call("crm/shut", canaries.clone()).await.decision(), "deny");
     assert_eq!(agent.call("crm/unknown", canaries.clone()).await.decision(), "deny");
     assert_eq!(agent.call("crm/pay", canaries.clone()).await.decision(), "approval_required");
-    let malformed = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "open", "arguments": EMAIL } });
+    let malformed =
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "open", "arguments": EMAIL } });
     agent.post("/crm/mcp", &malformed).await;
-    let explained = world.cli(&["explain", "--agent", "a-1", "--tool", "crm/pay", "--args", &canaries.to_string()]);
+    let explained = world.cli(&[
+        "explain",
+        "--agent",
+        "a-1",
+        "--tenant",
+        "acme",
+        "--tool",
+        "crm/pay",
+        "--arguments",
+        &canaries.to_string(),
+    ]);
     let explained = String::from_utf8_lossy(&explained.stdout).into_owned();
+    assert!(explained.contains("[EMAIL]"), "{explained}");
     world.eventually("SELECT count(*) FROM audit_logs WHERE status_code = 'approval_required'", 1).await;
     world.eventually("SELECT count(*) FROM agent_traces WHERE description = 'crm/open: answer redacted'", 3).await;
 

@@ -54,7 +54,8 @@ async fn nothing_overtakes_what_waits() {
     let answer = agent.post("/crm/mcp", &call()).await;
     let told = shown(&answer.events());
     assert_eq!(told.len(), 8, "{}", answer.text());
-    let expected = [json!(1), json!("pay with [CARD]"), json!(2), json!(" today"), json!("an open end 4111 11"), json!(3)];
+    let expected =
+        [json!(1), json!("pay with [CARD]"), json!(2), json!(" today"), json!("an open end 4111 11"), json!(3)];
     assert_eq!(told[..6], expected, "{}", answer.text());
     let rest = told[6].as_str().unwrap();
     assert!(rest.ends_with(" and more") && !rest.contains("1111"), "{rest}");
@@ -76,7 +77,8 @@ async fn what_is_given_again_is_what_was_given() {
     let headers =
         [("x-api-key", agent.key.as_str()), ("mcp-protocol-version", "2025-11-25"), ("mcp-session-id", &session)];
     let answer = world.client.post(&world.url("/crm/mcp"), &headers, &call()).await;
-    let first = answer.text().lines().find_map(|line| line.strip_prefix("id: ")).unwrap_or_else(|| panic!("{}", answer.text()));
+    let first =
+        answer.text().lines().find_map(|line| line.strip_prefix("id: ")).unwrap_or_else(|| panic!("{}", answer.text()));
     let again = [headers.as_slice(), &[("accept", "text/event-stream"), ("last-event-id", first)]].concat();
     let rest = world.client.send("GET", &world.url("/crm/mcp"), &again, Bytes::new()).await;
     assert_eq!(rest.events(), answer.events()[1..], "{}", rest.text());

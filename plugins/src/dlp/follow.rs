@@ -49,8 +49,14 @@ struct Piece {
 struct Text {
     place: Place,
     text: String,
-    /// It ends in the beginning of something.
-    waits: bool,
+    /// Where something begins in it that may not be over; its length where nothing does.
+    over: usize,
+}
+
+impl Text {
+    fn waits(&self) -> bool {
+        self.over < self.text.len()
+    }
 }
 
 impl Following {
@@ -88,12 +94,12 @@ impl Following {
             let mut whole: String = before.iter().map(|held| held.text.as_str()).collect();
             whole.push_str(&text.text);
             let tail = seam.tail(&whole).filter(|_| whole.len() <= LONGEST_PIECE).unwrap_or(whole.len());
-            let mut end = 0;
+            let mut start = 0;
             for held in &mut before {
-                end += held.text.len();
-                held.waits = end > tail;
+                held.over = tail.saturating_sub(start).min(held.text.len());
+                start += held.text.len();
             }
-            text.waits = whole.len() > tail;
+            text.over = tail.saturating_sub(start).min(text.text.len());
         }
     }
 
@@ -120,10 +126,15 @@ impl Following {
 
     fn join(&mut self, place: &Place, pieces: &[Piece], edits: &mut [Vec<(String, String)>], found: &mut Found) {
         let at = |piece: &Piece| piece.texts.iter().find(|text| text.place == *place).map(|text| text.text.clone());
-        let mut texts: Vec<(Option<usize>, String)> =
-            pieces.iter().enumerate().filter_map(|(index, piece)| Some((Some(index), at(piece)?))).collect();
+        let mut texts: Vec<(Part, String)> =
+            pieces.iter().enumerate().filter_map(|(index, piece)| Some((Part::Going(index), at(piece)?))).collect();
         if let Some(before) = self.open.remove(place) {
-            texts.insert(0, (None, before));
+            texts.insert(0, (Part::Gone, before));
+        }
+        // What is still held may end what begins here; where it begins something itself, it is left for later.
+        for (index, piece) in self.held.iter().enumerate() {
+            let head = piece.texts.iter().find(|text| text.place == *place).and_then(|text| text.text.get(..text.over));
+            texts.extend(head.filter(|head| !head.is_empty()).map(|head| (Part::Held(index), head.to_owned())));
         }
         let Some(first) = pieces.first().filter(|_| texts.len() > 1) else { return };
         let scope = self.scope(&first.reply);
@@ -136,13 +147,35 @@ impl Following {
         for count in counts.iter().filter(|count| told(count.action) != Action::Observe) {
             found.add(&count.rule, told(count.action), count.count);
         }
-        for ((index, before), now) in texts.iter().zip(redacted) {
-            if let Some(edits) = index.and_then(|index| edits.get_mut(index))
-                && *before != now
-            {
-                edits.push((place.1.clone(), now));
+        for ((part, before), now) in texts.iter().zip(redacted).filter(|((_, before), now)| before != now) {
+            match part {
+                Part::Gone => {}
+                Part::Going(index) => edits.get_mut(*index).into_iter().for_each(|edits| {
+                    edits.push((place.1.clone(), now.clone()));
+                }),
+                Part::Held(index) => self.held.get_mut(*index).into_iter().for_each(|piece| {
+                    piece.replace(place, before.len(), &now);
+                }),
             }
         }
+    }
+}
+
+/// Where a part of a text is.
+#[derive(Clone, Copy)]
+enum Part {
+    Gone,
+    Going(usize),
+    Held(usize),
+}
+
+impl Piece {
+    /// The first bytes of one of its texts, in other words.
+    fn replace(&mut self, place: &Place, bytes: usize, with: &str) {
+        let Some(text) = self.texts.iter_mut().find(|text| text.place == *place) else { return };
+        text.text = [with, text.text.get(bytes..).unwrap_or_default()].concat();
+        text.over = with.len();
+        self.reply = with_texts(&self.reply, &[(place.1.clone(), text.text.clone())]);
     }
 }
 
@@ -162,13 +195,13 @@ impl Follow for Following {
         let method = reply.method().unwrap_or_default().to_owned();
         let texts = texts(&reply)
             .into_iter()
-            .map(|(pointer, text)| Text { place: (method.clone(), pointer), text, waits: false })
+            .map(|(pointer, text)| Text { place: (method.clone(), pointer), over: text.len(), text })
             .collect();
         let mut piece = Piece { reply, texts };
         self.weigh(&mut piece);
         self.held.push(piece);
         // Nothing overtakes what waits.
-        let waits = |piece: &Piece| piece.texts.iter().any(|text| text.waits);
+        let waits = |piece: &Piece| piece.texts.iter().any(Text::waits);
         let first = self.held.iter().position(waits).unwrap_or(self.held.len());
         let going: Vec<Piece> = self.held.drain(..first).collect();
         if going.is_empty() {
@@ -182,7 +215,7 @@ impl Follow for Following {
         let left: Vec<(Place, String)> = held
             .iter()
             .flat_map(|piece| &piece.texts)
-            .filter(|text| text.waits)
+            .filter(|text| text.waits())
             .map(|text| (text.place.clone(), ending(&text.text).to_owned()))
             .collect();
         let given = self.finish(held, found);

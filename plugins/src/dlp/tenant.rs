@@ -5,13 +5,13 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use gateway_core::ToolName;
 use gateway_core::content::Action;
 use gateway_core::digest;
 use gateway_core::dlp::DlpSet;
 use gateway_core::live::{Broken, TenantRules};
 use gateway_core::ports::DlpRow;
 use gateway_core::verdict::PolicyMode;
-use gateway_core::ToolName;
 use gateway_dlp::{Boundary, ContextWords, Detectors, Dictionary, Rule, Severity, WrittenDetector};
 use serde::Deserialize;
 use serde_json::Value;
@@ -121,11 +121,12 @@ pub fn compile_rows(rows: &[DlpRow], operator: &Arc<dyn DlpSet>) -> (Option<Arc<
                             written.push(*detector);
                             made.own.push(own);
                         }
-                        Read::Word(direction, rule, action) => match made.words.iter_mut().find(|(to, _)| *to == direction)
-                        {
-                            Some((_, said)) => drop(said.insert(rule, action)),
-                            None => made.words.push((direction, ByRule::from([(rule, action)]))),
-                        },
+                        Read::Word(direction, rule, action) => {
+                            match made.words.iter_mut().find(|(to, _)| *to == direction) {
+                                Some((_, said)) => drop(said.insert(rule, action)),
+                                None => made.words.push((direction, ByRule::from([(rule, action)]))),
+                            }
+                        }
                     }
                 }
             }
@@ -189,10 +190,12 @@ fn severity(written: Option<&str>) -> Result<Severity, String> {
 
 fn read_item(item: &Value, name: &str, severity: Severity, operator: &DlpRules) -> Result<Read, String> {
     let written = WrittenItem::deserialize(item).map_err(|_| {
-        "must be a regular expression, or an object with `regex`, `dictionary` or `rule` and what belongs to it".to_owned()
+        "must be a regular expression, or an object with `regex`, `dictionary` or `rule` and what belongs to it"
+            .to_owned()
     })?;
     let (title, label) = (name.to_owned(), slug(name).to_uppercase());
-    let plain = WrittenDetector { title, tier: 1, severity, label, boundary: Boundary::None, ..WrittenDetector::default() };
+    let plain =
+        WrittenDetector { title, tier: 1, severity, label, boundary: Boundary::None, ..WrittenDetector::default() };
     let (detector, own) = match written {
         WrittenItem::Plain(regex) => {
             let own = OwnRule { action: None, tools: Vec::new(), direction: None };
@@ -230,7 +233,9 @@ fn read_item(item: &Value, name: &str, severity: Severity, operator: &DlpRules) 
 /// An expression that fits everywhere would hide everything, letter by letter.
 fn sound(regex: String) -> Result<String, String> {
     match regex::Regex::new(&regex) {
-        Ok(compiled) if compiled.is_match("") => Err("regex: matches nothing at all, so it would match everywhere".into()),
+        Ok(compiled) if compiled.is_match("") => {
+            Err("regex: matches nothing at all, so it would match everywhere".into())
+        }
         Ok(_) => Ok(regex),
         Err(error) => Err(format!("regex: {}", error.to_string().lines().last().unwrap_or_default().trim())),
     }
@@ -286,7 +291,8 @@ impl TenantDlp {
     pub(super) fn wants(&self, operator: &DlpRules, rule: &Rule, way: Way) -> Option<Action> {
         let said = |(towards, said): &(Option<Towards>, ByRule)| {
             let fits = towards.is_none_or(|towards| towards.is(way));
-            let word = || named(said, rule).or_else(|| said.get(rule.severity.as_str()).or_else(|| said.get("*")).copied());
+            let word =
+                || named(said, rule).or_else(|| said.get(rule.severity.as_str()).or_else(|| said.get("*")).copied());
             fits.then(word).flatten()
         };
         let wanted = self.words.iter().filter_map(said).max()?;

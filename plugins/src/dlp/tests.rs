@@ -60,7 +60,8 @@ pub(super) fn tool(name: &str, dlp: DlpHandling) -> Arc<ClassifiedTool> {
 }
 
 pub(super) fn plugin(mode: PluginMode) -> Dlp {
-    let policies = Policies::new(BTreeMap::new(), Matrix::standard()).with_dlp(rules(DlpSettings::default()).into_set());
+    let policies =
+        Policies::new(BTreeMap::new(), Matrix::standard()).with_dlp(rules(DlpSettings::default()).into_set());
     Dlp::new(&policies, mode, Arc::new(|_| [7; 32]))
 }
 
@@ -132,12 +133,18 @@ fn a_clients_answers_and_copies_are_read_like_its_questions() {
         ("mcp-param-odd".into(), gateway_protocol::headers::encode_value(&format!("é {KEY}"))),
         ("traceparent".into(), KEY.into()),
     ];
-    exchange.ask = Ask::Message(Message::result(1, json!({ "action": "accept", "content": { "key": KEY } })));
+    exchange.ask = Ask::Message(Message::result(
+        gateway_protocol::Id::from(1),
+        json!({ "action": "accept", "content": { "key": KEY } }),
+    ));
     assert_eq!(plugin(PluginMode::Enforce).on_request(&mut exchange), Verdict::Pass);
     let answered = serde_json::to_value(exchange.message().unwrap()).unwrap();
     assert_eq!(answered["result"], json!({ "action": "accept", "content": { "key": "[KEY]" } }));
     let odd = gateway_protocol::headers::decode_value(&exchange.carried[1].1).unwrap().into_owned();
-    assert_eq!((exchange.carried[0].1.as_str(), odd.as_str(), exchange.carried[2].1.as_str()), ("[KEY]", "é [KEY]", KEY));
+    assert_eq!(
+        (exchange.carried[0].1.as_str(), odd.as_str(), exchange.carried[2].1.as_str()),
+        ("[KEY]", "é [KEY]", KEY)
+    );
 }
 
 #[test]
@@ -146,17 +153,65 @@ fn every_kind_of_message_to_a_client_is_read_where_it_holds_words() {
     for (method, message, expected) in [
         ("tools/call", result(json!({ "content": [{ "type": "text", "text": EMAIL }] })), "/result/content/0/text"),
         ("tools/call", result(json!({ "structuredContent": { "cursor": KEY } })), "/result/structuredContent/cursor"),
-        ("tools/call", result(json!({ "requestState": KEY, "inputRequests": { "a": { "method": "elicitation/create", "params": { "message": EMAIL } } } })), "/result/inputRequests/a/params/message"),
-        ("tools/call", json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": 1, "message": EMAIL } }), "/error/message"),
-        ("tools/call", json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": 1, "message": "no", "data": [EMAIL] } }), "/error/data/0"),
-        ("tools/call", json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progressToken": KEY, "message": EMAIL } }), "/params/message"),
-        ("tools/call", json!({ "jsonrpc": "2.0", "id": KEY, "method": "elicitation/create", "params": { "message": EMAIL } }), "/params/message"),
-        ("tasks/get", result(json!({ "taskId": KEY, "result": { "content": [{ "type": "text", "text": EMAIL }] } })), "/result/result/content/0/text"),
-        ("prompts/get", result(json!({ "messages": [{ "role": "user", "content": { "type": "text", "text": EMAIL } }] })), "/result/messages/0/content/text"),
-        ("resources/read", result(json!({ "contents": [{ "uri": "a://b", "text": EMAIL }] })), "/result/contents/0/text"),
-        ("tools/list", result(json!({ "nextCursor": KEY, "tools": [{ "name": KEY, "description": EMAIL, "inputSchema": { "description": "x@y.z" } }] })), "/result/tools/0/description"),
-        ("tools/list", result(json!({ "tools": [{ "name": "a", "inputSchema": { "default": KEY } }] })), "/result/tools/0/inputSchema/default"),
-        ("initialize", result(json!({ "serverInfo": { "name": EMAIL }, "instructions": EMAIL })), "/result/instructions"),
+        (
+            "tools/call",
+            result(
+                json!({ "requestState": KEY, "inputRequests": { "a": { "method": "elicitation/create", "params": { "message": EMAIL } } } }),
+            ),
+            "/result/inputRequests/a/params/message",
+        ),
+        (
+            "tools/call",
+            json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": 1, "message": EMAIL } }),
+            "/error/message",
+        ),
+        (
+            "tools/call",
+            json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": 1, "message": "no", "data": [EMAIL] } }),
+            "/error/data/0",
+        ),
+        (
+            "tools/call",
+            json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progressToken": KEY, "message": EMAIL } }),
+            "/params/message",
+        ),
+        (
+            "tools/call",
+            json!({ "jsonrpc": "2.0", "id": KEY, "method": "elicitation/create", "params": { "message": EMAIL } }),
+            "/params/message",
+        ),
+        (
+            "tasks/get",
+            result(json!({ "taskId": KEY, "result": { "content": [{ "type": "text", "text": EMAIL }] } })),
+            "/result/result/content/0/text",
+        ),
+        (
+            "prompts/get",
+            result(json!({ "messages": [{ "role": "user", "content": { "type": "text", "text": EMAIL } }] })),
+            "/result/messages/0/content/text",
+        ),
+        (
+            "resources/read",
+            result(json!({ "contents": [{ "uri": "a://b", "text": EMAIL }] })),
+            "/result/contents/0/text",
+        ),
+        (
+            "tools/list",
+            result(
+                json!({ "nextCursor": KEY, "tools": [{ "name": KEY, "description": EMAIL, "inputSchema": { "description": "x@y.z" } }] }),
+            ),
+            "/result/tools/0/description",
+        ),
+        (
+            "tools/list",
+            result(json!({ "tools": [{ "name": "a", "inputSchema": { "default": KEY } }] })),
+            "/result/tools/0/inputSchema/default",
+        ),
+        (
+            "initialize",
+            result(json!({ "serverInfo": { "name": EMAIL }, "instructions": EMAIL })),
+            "/result/instructions",
+        ),
     ] {
         let exchange = exchange(method, json!({}), None);
         let mut message_back = reply(&message);
@@ -186,7 +241,9 @@ fn our_own_books_and_what_is_clean_pass_as_they_came() {
     let kept = recorder.json(&own.rules, message.to_string().as_bytes()).unwrap();
     assert!(String::from_utf8(kept).unwrap().contains("[EMAIL]"), "the record of them is masked all the same");
 
-    let clean = bytes::Bytes::from_static(br#"{ "result":{"content":[ {"type":"text","text":"nothing"}]},"id":1,"jsonrpc":"2.0" }"#);
+    let clean = bytes::Bytes::from_static(
+        br#"{ "result":{"content":[ {"type":"text","text":"nothing"}]},"id":1,"jsonrpc":"2.0" }"#,
+    );
     let mut back = Reply::scan(clean.clone(), 64).unwrap();
     assert_eq!(plugin.on_reply(&exchange("tools/call", json!({}), None), &mut back, &mut found), Verdict::Pass);
     assert_eq!(back.raw().as_ptr(), clean.as_ptr(), "not even copied");

@@ -23,7 +23,8 @@ fn tenant(rows: &[DlpRow]) -> Arc<TenantRules> {
 fn back(rules: &Arc<TenantRules>, text: &str) -> String {
     let mut asked = exchange("tools/call", json!({ "name": "read" }), None);
     asked.rules = Arc::clone(rules);
-    let mut reply = reply(&json!({ "jsonrpc": "2.0", "id": 1, "result": { "content": [{ "type": "text", "text": text }] } }));
+    let mut reply =
+        reply(&json!({ "jsonrpc": "2.0", "id": 1, "result": { "content": [{ "type": "text", "text": text }] } }));
     assert_eq!(plugin(PluginMode::Enforce).on_reply(&asked, &mut reply, &mut Found::default()), Verdict::Pass);
     let value: Value = serde_json::from_slice(reply.raw()).unwrap();
     value["result"]["content"][0]["text"].as_str().unwrap().to_owned()
@@ -65,7 +66,8 @@ fn a_row_that_cannot_be_followed_is_broken_and_says_why() {
         (json!([{ "rule": "email", "action": "forget" }]), "medium", "patterns[0]: must be"),
         (json!(["a"]), "grave", "severity: `grave`"),
     ] {
-        let (_, broken) = compile_rows(&[row("r", patterns.clone(), severity)], &rules(DlpSettings::default()).into_set());
+        let (_, broken) =
+            compile_rows(&[row("r", patterns.clone(), severity)], &rules(DlpSettings::default()).into_set());
         let [told] = broken.as_slice() else { panic!("{patterns}: {broken:?}") };
         assert_eq!(told.policy, "dlp config `r`");
         assert!(told.why.contains(why), "{patterns}: {}", told.why);

@@ -31,7 +31,9 @@ fn through(texts: &[&str]) -> Vec<String> {
         }
     }
     let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": { "content": [] } });
-    let Step::Give(last) = follow.next(reply(&answer), &mut found).unwrap() else { panic!("an answer waits for nobody") };
+    let Step::Give(last) = follow.next(reply(&answer), &mut found).unwrap() else {
+        panic!("an answer waits for nobody")
+    };
     given.extend(last);
     assert_eq!(given.len(), texts.len() + 1, "none is lost: {texts:?}");
     assert_eq!(follow.held(), 0);
@@ -71,7 +73,9 @@ fn what_went_on_without_its_rest_is_not_followed_by_it() {
 fn texts_of_different_places_are_not_one_text() {
     let (mut follow, mut found) = (following(), Found::default());
     let progress = |text: &str| {
-        reply(&json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progressToken": 1, "message": text } }))
+        reply(
+            &json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progressToken": 1, "message": text } }),
+        )
     };
     assert!(matches!(follow.next(event("card 4111 1111 1"), &mut found).unwrap(), Step::Hold));
     // It belongs to another text, so it changes nothing; and it waits its turn.
