@@ -10,8 +10,9 @@ const WORDS: [&str; 33] = [
 pub fn is_one(text: &str) -> bool {
     let lower = password_of(text).to_ascii_lowercase();
     let value = lower.trim_matches(|letter: char| matches!(letter, '"' | '\'' | '`' | ' '));
-    let wrapped = [("<", ">"), ("${", "}"), ("{{", "}}"), ("%", "%"), ("[", "]"), ("$(", ")")];
-    wrapped.iter().any(|(open, close)| value.starts_with(open) && value.ends_with(close))
+    // What opens is enough: the other end may be beyond what a pattern takes.
+    ["<", "${", "{{", "$(", "%{", "#{"].iter().any(|open| value.starts_with(open))
+        || (value.starts_with('%') && value.ends_with('%'))
         || value.contains("...")
         || value.contains('…')
         || WORDS.iter().any(|word| value.contains(word))
