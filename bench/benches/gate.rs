@@ -68,12 +68,8 @@ fn steps(criterion: &mut Criterion) {
     let (dispatch, anchors) = (DispatchRules::permit_all(), AnchorRules::default());
     let rules = Rules { dispatch: &dispatch, anchors: &anchors };
     let step = |evidence: Vec<EvidenceResult>| {
-        let call = Call {
-            method: "scenario.trigger",
-            request: &set.trigger,
-            at: set.trigger.time,
-            correlation_id: None,
-        };
+        let call =
+            Call { method: "scenario.trigger", request: &set.trigger, at: set.trigger.time, correlation_id: None };
         let step = engine::advance(&set.scenario, &set.head, set.trigger.clone(), evidence, rules);
         black_box(step.and_then(|step| step.with_call(&call)).is_ok())
     };

@@ -5,8 +5,8 @@
 //! evidence is handed in, and what a step changed is handed out to be stored. Who fetches and who stores is elsewhere.
 
 pub mod compare;
-mod counting;
 pub mod contracts;
+mod counting;
 mod decimal;
 pub mod digest;
 pub mod dispatch;

@@ -29,6 +29,7 @@ embedded! {
     9 "0009_pins",
     10 "0010_approvals",
     11 "0011_standing",
+    13 "0013_gate",
 }
 
 pub(crate) fn sqlite() -> Migrator {

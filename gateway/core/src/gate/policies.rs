@@ -115,9 +115,7 @@ impl AnchorRule {
         let Ok(Value::Object(fields)) = serde_json::from_str(&anchor.anchor_value) else {
             return Some("the anchor's value must be a JSON object".into());
         };
-        let plain = |field: &&String| {
-            !matches!(fields.get(field.as_str()), Some(Value::String(_) | Value::Number(_)))
-        };
+        let plain = |field: &&String| !matches!(fields.get(field.as_str()), Some(Value::String(_) | Value::Number(_)));
         self.required_fields.iter().find(plain).map(|field| format!("the anchor lacks `{field}`"))
     }
 }

@@ -17,7 +17,9 @@ pub enum Refusal {
     SubmissionConflict(String),
     #[error("too_large: {what} has {actual}, at most {limit} are allowed")]
     TooLarge { what: String, limit: u64, actual: u64 },
-    #[error("time_kinds: the trigger's time and the stage's are not counted alike; send both as `unix_millis` or both as `logical`")]
+    #[error(
+        "time_kinds: the trigger's time and the stage's are not counted alike; send both as `unix_millis` or both as `logical`"
+    )]
     TimeKinds,
     #[error("no_branch: no branch matched at stage `{0}`")]
     NoBranch(String),

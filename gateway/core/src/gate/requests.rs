@@ -149,7 +149,8 @@ impl RunConfig {
             let tenant_id = fields.typed("tenant_id", faults);
             let run_id = fields.id("run_id", faults);
             let scenario_id = fields.id("scenario_id", faults);
-            let targets = fields.required("dispatch_targets", faults).and_then(|place| place.each(faults, Place::typed));
+            let targets =
+                fields.required("dispatch_targets", faults).and_then(|place| place.each(faults, Place::typed));
             let policy_tags = fields.texts("policy_tags", faults);
             let dispatch_targets: Vec<_> = targets?;
             if dispatch_targets.len() > TARGETS {

@@ -31,7 +31,8 @@ impl Requirement {
         let path = place.path.clone();
         let fields = place.fields(&["And", "Or", "Not", "RequireGroup", leaf], faults)?;
         let below = |place: Place<'_>, faults: &mut Faults| Self::read_below(place, dialect, depth + 1, faults);
-        let keys: Vec<_> = ["And", "Or", "Not", "RequireGroup", leaf].into_iter().filter(|key| fields.has(key)).collect();
+        let keys: Vec<_> =
+            ["And", "Or", "Not", "RequireGroup", leaf].into_iter().filter(|key| fields.has(key)).collect();
         let [key] = keys.as_slice() else {
             let what = format!("must have exactly one of And, Or, Not, RequireGroup, {leaf}");
             faults.add(path, FaultCode::Field, what);

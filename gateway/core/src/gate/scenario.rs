@@ -53,8 +53,9 @@ impl Scenario {
 
     fn checked(spec: Spec, contracts: Option<&dyn Contracts>) -> Result<Self, Vec<Fault>> {
         checking::check(&spec, contracts)?;
-        let unwritable =
-            |error: super::Refusal| vec![Fault { path: String::new(), code: FaultCode::Field, what: error.to_string() }];
+        let unwritable = |error: super::Refusal| {
+            vec![Fault { path: String::new(), code: FaultCode::Field, what: error.to_string() }]
+        };
         let hash = Digest::of_json(&spec.written()).map_err(unwritable)?;
         let stage_of: HashMap<Id, usize> =
             spec.stages.iter().enumerate().map(|(index, stage)| (stage.stage_id.clone(), index)).collect();
@@ -135,9 +136,9 @@ fn compiled(
         AdvanceTo::Fixed { stage_id } => at(stage_id).map_or(Way::Branch(Vec::new(), None), Way::To),
         AdvanceTo::Branch { branches, default } => {
             let gate_at = |id: &Id| stage.gates.iter().position(|gate| gate.gate_id == *id);
-            let rules = branches.iter().filter_map(|rule| {
-                Some((gate_at(&rule.gate_id)?, rule.outcome.into(), at(&rule.next_stage_id)?))
-            });
+            let rules = branches
+                .iter()
+                .filter_map(|rule| Some((gate_at(&rule.gate_id)?, rule.outcome.into(), at(&rule.next_stage_id)?)));
             Way::Branch(rules.collect(), default.as_ref().and_then(at))
         }
     };

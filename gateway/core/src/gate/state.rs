@@ -114,7 +114,8 @@ impl RunState {
 
     fn known(&self, trigger: &Id) -> Option<Known> {
         // The run's own trigger is nobody's to repeat.
-        let decision = self.logs.decisions.iter().find(|one| one.trigger_id == *trigger && trigger.as_str() != "init")?;
+        let decision =
+            self.logs.decisions.iter().find(|one| one.trigger_id == *trigger && trigger.as_str() != "init")?;
         let packets = self.packets_of(&decision.decision_id);
         Some(Known { decision: decision.clone(), packets })
     }

@@ -1,5 +1,11 @@
 //! The gate told from outside: hashes known beforehand, tables of the logic, laws of any run, packs of others.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::needless_pass_by_value)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::needless_pass_by_value
+)]
 
 mod advance;
 mod any;

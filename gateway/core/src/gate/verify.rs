@@ -174,9 +174,9 @@ fn artifacts(manifest: &Written, contents: &BTreeMap<String, Vec<u8>>, findings:
             }
             Some(_) => {}
         }
-        let own = path.parse::<PackPath>().is_ok_and(|path| {
-            artifact.artifact_id == path.as_str() || artifact.artifact_id == path.stem()
-        });
+        let own = path
+            .parse::<PackPath>()
+            .is_ok_and(|path| artifact.artifact_id == path.as_str() || artifact.artifact_id == path.stem());
         findings.unless(own, || format!("artifact_id is not its path's for {}", path.escape_debug()));
         findings.unless(artifact.content_type == "application/json", || format!("content type is wrong for {path}"));
         let seven = ArtifactKind::SEVEN.contains(&artifact.kind) || artifact.kind == ArtifactKind::VerifierReport;

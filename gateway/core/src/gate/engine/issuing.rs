@@ -54,10 +54,7 @@ fn envelope(packet: &PacketSpec, content_hash: Digest, stage: &Id, decision: &De
         schema_id: packet.schema_id.clone(),
         content_type: packet.content_type.clone(),
         content_hash,
-        visibility: Visibility {
-            labels: packet.visibility_labels.clone(),
-            policy_tags: packet.policy_tags.clone(),
-        },
+        visibility: Visibility { labels: packet.visibility_labels.clone(), policy_tags: packet.policy_tags.clone() },
         expiry: packet.expiry,
         correlation_id: decision.correlation_id.clone(),
         issued_at: decision.decided_at,

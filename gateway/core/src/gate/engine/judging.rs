@@ -27,9 +27,7 @@ pub fn judge(
     let mut evidence = evidence.into_iter();
     let mut settled = Vec::with_capacity(compiled.wanted.len());
     for predicate in scenario.wanted(compiled) {
-        let result = evidence
-            .next()
-            .unwrap_or_else(|| EvidenceResult::failed("evidence_missing", "nobody was asked"));
+        let result = evidence.next().unwrap_or_else(|| EvidenceResult::failed("evidence_missing", "nobody was asked"));
         let result = anchors.applied(&predicate.query.provider_id, result).recorded()?;
         // An error decides before anything is compared.
         let status = match &result.error {

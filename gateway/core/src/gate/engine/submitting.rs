@@ -9,11 +9,7 @@ use super::super::{Correlation, Digest, GateTime, PAYLOAD_BYTES, Refusal};
 use super::Step;
 
 /// `existing`: what is stored under the same submission id.
-pub fn submit(
-    head: &Head,
-    request: &SubmitRequest,
-    existing: Option<&Submission>,
-) -> Result<Submitted, Refusal> {
+pub fn submit(head: &Head, request: &SubmitRequest, existing: Option<&Submission>) -> Result<Submitted, Refusal> {
     let (actual, content_hash) = request.payload.measured()?;
     if actual > PAYLOAD_BYTES {
         return Err(Refusal::TooLarge { what: "the payload in bytes".into(), limit: PAYLOAD_BYTES, actual });

@@ -25,7 +25,9 @@ pub fn check(spec: &Spec, contracts: Option<&dyn Contracts>) -> Result<(), Vec<F
     for (index, predicate) in spec.predicates.iter().enumerate() {
         // In the words of the document, so that the path can be found in it.
         let path = format!("{}[{index}]", spec.dialect.predicates());
-        for (field, text) in [("provider_id", &predicate.query.provider_id), (spec.dialect.check(), &predicate.query.check)] {
+        for (field, text) in
+            [("provider_id", &predicate.query.provider_id), (spec.dialect.check(), &predicate.query.check)]
+        {
             if text.trim().is_empty() {
                 faults.add(format!("{path}.query.{field}"), FaultCode::QueryEmpty, "must not be empty");
             }

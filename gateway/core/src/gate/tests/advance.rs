@@ -55,17 +55,14 @@ fn linear_fixed_and_terminal_open_only_when_all_gates_are_true() {
 fn linear_at_the_last_stage_completes() {
     let mut story = fork(json!({ "kind": "linear" }));
     story.files = [("a", True), ("b", True)].map(|(name, status)| (name.into(), says(status))).into();
-    let outcomes: Vec<&str> = (1..=3)
-        .map(|at| outcome(&story.event(&format!("t{at}"), "backend_event", tick(at)).unwrap()))
-        .collect();
+    let outcomes: Vec<&str> =
+        (1..=3).map(|at| outcome(&story.event(&format!("t{at}"), "backend_event", tick(at)).unwrap())).collect();
     assert_eq!(outcomes, ["advance", "advance", "complete"]);
     assert_eq!(story.run.head.current_stage_id.as_str(), "third");
 }
 
 fn branch(rules: &[(&str, &str, &str)], default: Value) -> Value {
-    let rule = |(gate, outcome, next): &(&str, &str, &str)| {
-        json!({ "gate_id": gate, "outcome": outcome, "next_stage_id": next })
-    };
+    let rule = |(gate, outcome, next): &(&str, &str, &str)| json!({ "gate_id": gate, "outcome": outcome, "next_stage_id": next });
     json!({ "kind": "branch", "branches": rules.iter().map(rule).collect::<Vec<_>>(), "default": default })
 }
 

@@ -61,7 +61,14 @@ fn leg() -> impl Strategy<Value = Leg> {
     let ends = (prop::option::of(0_usize..4), prop::option::of(0_u32..40), late, any::<bool>());
     (prop::collection::vec(tree(), 0..4), 0_u8..4, 0_usize..4, rules, ends).prop_map(
         |(gates, way, to, rules, (default, timeout, on_timeout, packet))| Leg {
-            gates, way, to, rules, default, timeout, on_timeout, packet,
+            gates,
+            way,
+            to,
+            rules,
+            default,
+            timeout,
+            on_timeout,
+            packet,
         },
     )
 }
@@ -72,9 +79,7 @@ fn name(at: usize, count: usize) -> String {
 
 fn written(at: usize, leg: &Leg, count: usize) -> Value {
     let gate_name = |index: usize| format!("g{at}-{index}");
-    let rule = |(of, outcome, to): &(usize, &str, usize)| {
-        json!({ "gate_id": gate_name(of % leg.gates.len()), "outcome": outcome, "next_stage_id": name(*to, count) })
-    };
+    let rule = |(of, outcome, to): &(usize, &str, usize)| json!({ "gate_id": gate_name(of % leg.gates.len()), "outcome": outcome, "next_stage_id": name(*to, count) });
     let rules: Vec<Value> = if leg.gates.is_empty() { vec![] } else { leg.rules.iter().map(rule).collect() };
     let advance_to = match leg.way {
         0 => json!({ "kind": "linear" }),
@@ -97,7 +102,13 @@ fn written(at: usize, leg: &Leg, count: usize) -> Value {
 }
 
 fn turn() -> impl Strategy<Value = Turn> {
-    let said = prop_oneof![Just(None), Just(Some(Tri::True)), Just(Some(Tri::True)), Just(Some(Tri::False)), Just(Some(Tri::Unknown))];
+    let said = prop_oneof![
+        Just(None),
+        Just(Some(Tri::True)),
+        Just(Some(Tri::True)),
+        Just(Some(Tri::False)),
+        Just(Some(Tri::Unknown))
+    ];
     let kind = prop::sample::select(vec!["tick", "external_event", "backend_event", "agent_request_next"]);
     (0_usize..12, kind, 0_u32..60, prop::array::uniform4(said), any::<bool>())
         .prop_map(|(trigger, kind, at, evidence, submits)| Turn { trigger, kind, at, evidence, submits })

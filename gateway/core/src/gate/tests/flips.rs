@@ -6,9 +6,8 @@ use super::{Story, example, golden};
 use crate::gate::shelf::MemoryShelf;
 use crate::gate::verify::{ReportStatus, verify};
 
-const ARTIFACTS: [&str; 8] = [
-    "scenario_spec", "triggers", "gate_evals", "decisions", "packets", "submissions", "tool_calls", "verifier_report",
-];
+const ARTIFACTS: [&str; 8] =
+    ["scenario_spec", "triggers", "gate_evals", "decisions", "packets", "submissions", "tool_calls", "verifier_report"];
 
 pub fn golden_pack() -> MemoryShelf {
     let artifact = |name: &str| {
@@ -63,8 +62,7 @@ fn every_flipped_byte_of_the_golden_pack_is_caught() {
     assert!(passes(&pack));
     let except = generated_at(&pack.0["manifest.json"]);
     let missed = missed(&pack, &[0x01, 0x20, 0x80]);
-    let others: Vec<_> =
-        missed.iter().filter(|(name, at)| name != "manifest.json" || !except.contains(at)).collect();
+    let others: Vec<_> = missed.iter().filter(|(name, at)| name != "manifest.json" || !except.contains(at)).collect();
     assert!(others.is_empty(), "{others:?}");
     assert!(missed.len() <= 2, "only a digit for a digit: {missed:?}");
 }

@@ -130,7 +130,8 @@ fn a_broken_anchor_holds_the_gate() {
 // acceptance 119 d
 #[test]
 fn values_are_shown_only_where_both_agree() {
-    let result = EvidenceResult::json("production".into(), "text/plain").anchored("env", "DEPLOY_ENV").recorded().unwrap();
+    let result =
+        EvidenceResult::json("production".into(), "text/plain").anchored("env", "DEPLOY_ENV").recorded().unwrap();
     for (allow_raw_values, require_provider_opt_in, provider_allows, shown) in [
         (true, true, true, true),
         (true, true, false, false),
@@ -158,8 +159,7 @@ fn envelope() -> Envelope {
 #[test]
 fn dispatch_rules_match_on_everything_they_name() {
     let agent: Target = serde_json::from_value(json!({ "kind": "agent", "agent_id": "a" })).unwrap();
-    let outside: Target =
-        serde_json::from_value(json!({ "kind": "external", "system": "s", "target": "t" })).unwrap();
+    let outside: Target = serde_json::from_value(json!({ "kind": "external", "system": "s", "target": "t" })).unwrap();
     for (selector, to_agent, to_outside) in [
         (json!({}), true, true),
         (json!({ "target_kinds": ["agent", "channel"] }), true, false),
@@ -192,18 +192,18 @@ fn dispatch_rules_match_on_everything_they_name() {
 #[test]
 fn the_first_rule_that_matches_decides() {
     let target: Target = serde_json::from_value(json!({ "kind": "channel", "channel": "c" })).unwrap();
-    for (first, second, default, permitted) in [
-        ("permit", "deny", "deny", true),
-        ("deny", "permit", "permit", false),
-        ("error", "permit", "permit", false),
-    ] {
+    for (first, second, default, permitted) in
+        [("permit", "deny", "deny", true), ("deny", "permit", "permit", false), ("error", "permit", "permit", false)]
+    {
         let rules: DispatchRules = serde_json::from_value(json!({
             "default": default, "rules": [{ "effect": first }, { "effect": second }],
         }))
         .unwrap();
         assert_eq!(rules.permits(&envelope(), &target), permitted);
     }
-    assert!(serde_json::from_value::<DispatchRules>(json!({ "rules": [{ "effect": "permit", "lables": [] }] })).is_err());
+    assert!(
+        serde_json::from_value::<DispatchRules>(json!({ "rules": [{ "effect": "permit", "lables": [] }] })).is_err()
+    );
 }
 
 /// Evidence that nobody fetched is not evidence.

@@ -52,7 +52,14 @@ fn each_invalid_spec_is_refused_with_its_reason() {
     let stage = "stages[0].advance_to";
     for (spec, code, path) in [
         (changed(|spec| spec["stages"] = json!([])), Code::NoStages, "stages"),
-        (changed(|spec| twice(spec, "/stages")), Code::DuplicateStage, "stages[1].stage_id"),
+        (
+            changed(|spec| {
+                spec["stages"].as_array_mut().unwrap().push(second_stage());
+                spec["stages"][1]["stage_id"] = json!("main");
+            }),
+            Code::DuplicateStage,
+            "stages[1].stage_id",
+        ),
         (changed(|spec| twice(spec, "/stages/0/gates")), Code::DuplicateGate, "stages[0].gates[2].gate_id"),
         (
             changed(|spec| {
@@ -81,11 +88,7 @@ fn each_invalid_spec_is_refused_with_its_reason() {
             Code::TargetMissing,
             "stages[0].advance_to.branches[0].next_stage_id",
         ),
-        (
-            advance(branching("env_gate", "main", json!("nowhere"))),
-            Code::TargetMissing,
-            "stages[0].advance_to.default",
-        ),
+        (advance(branching("env_gate", "main", json!("nowhere"))), Code::TargetMissing, "stages[0].advance_to.default"),
         (
             advance(branching("other", "main", Value::Null)),
             Code::BranchGateMissing,
@@ -131,13 +134,19 @@ fn what_may_be_surprising_is_accepted() {
     for (what, spec) in [
         ("a schema nobody listed", changed(|_| {})),
         ("no gates at all", changed(|spec| spec["stages"][0]["gates"] = json!([]))),
-        ("a stage that leads to itself", changed(|spec| {
-            spec["stages"][0]["advance_to"] = json!({ "kind": "fixed", "stage_id": "main" });
-        })),
-        ("optional fields left out", changed(|spec| {
-            spec.as_object_mut().unwrap().remove("default_tenant_id");
-            spec["stages"][0].as_object_mut().unwrap().remove("timeout");
-        })),
+        (
+            "a stage that leads to itself",
+            changed(|spec| {
+                spec["stages"][0]["advance_to"] = json!({ "kind": "fixed", "stage_id": "main" });
+            }),
+        ),
+        (
+            "optional fields left out",
+            changed(|spec| {
+                spec.as_object_mut().unwrap().remove("default_tenant_id");
+                spec["stages"][0].as_object_mut().unwrap().remove("timeout");
+            }),
+        ),
     ] {
         assert_eq!(faults(&spec), [], "{what}");
     }

@@ -59,7 +59,10 @@ fn payloads_are_hashed_by_what_they_hold() {
     for (payload, expected) in [
         (json!({ "kind": "json", "value": [] }), Digest::of_bytes(b"[]")),
         (json!({ "kind": "bytes", "bytes": [1, 2, 255] }), Digest::of_bytes(&[1, 2, 255])),
-        (json!({ "kind": "external", "content_ref": { "uri": "u", "content_hash": given, "encryption": null } }), given),
+        (
+            json!({ "kind": "external", "content_ref": { "uri": "u", "content_hash": given, "encryption": null } }),
+            given,
+        ),
     ] {
         let read: Payload = serde_json::from_value(payload.clone()).unwrap();
         assert_eq!(read.measured().unwrap().1, expected);

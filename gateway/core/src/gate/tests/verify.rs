@@ -71,8 +71,14 @@ fn an_export_is_the_same_every_time() {
     assert_eq!(one, two);
     let names: Vec<_> = one.files.iter().map(|(name, _)| name.as_str()).collect();
     let expected = [
-        "scenario_spec.json", "trigger_log.json", "gate_eval_log.json", "decision_log.json", "packet_log.json",
-        "submission_log.json", "tool_transcript.json", "verifier_report.json",
+        "scenario_spec.json",
+        "trigger_log.json",
+        "gate_eval_log.json",
+        "decision_log.json",
+        "packet_log.json",
+        "submission_log.json",
+        "tool_transcript.json",
+        "verifier_report.json",
     ];
     assert_eq!(names, expected);
     let without = story.pack(false);
@@ -81,8 +87,15 @@ fn an_export_is_the_same_every_time() {
     let mut keys: Vec<_> = manifest.as_object().unwrap().keys().map(String::as_str).collect();
     keys.sort_unstable();
     let expected = [
-        "artifacts", "generated_at", "hash_algorithm", "integrity", "manifest_version", "run_id", "scenario_id",
-        "spec_hash", "verifier_mode",
+        "artifacts",
+        "generated_at",
+        "hash_algorithm",
+        "integrity",
+        "manifest_version",
+        "run_id",
+        "scenario_id",
+        "spec_hash",
+        "verifier_mode",
     ];
     assert_eq!(keys, expected);
     assert_eq!(manifest["generated_at"], json!({ "kind": "unix_millis", "value": 1_710_000_000_000_i64 }));
@@ -179,7 +192,11 @@ fn a_forger_must_also_keep_the_logs_in_step() {
         ),
         ("decision_log", |log| log[1]["trigger_id"] = json!("other"), "decision_log[1] names no trigger of the log"),
         ("decision_log", |log| log[1]["seq"] = json!(5), "decision_log is not numbered without gaps"),
-        ("decision_log", |log| log[1]["decision_id"] = json!("decision-0009"), "decision_log[1] has the wrong decision_id"),
+        (
+            "decision_log",
+            |log| log[1]["decision_id"] = json!("decision-0009"),
+            "decision_log[1] has the wrong decision_id",
+        ),
         ("decision_log", |log| log[1] = json!("complete"), "decision_log[1] is not a decision"),
         ("decision_log", |log| *log = json!({}), "decision_log is not a list"),
         ("trigger_log", |log| log[1]["event"]["run_id"] = json!("run-2"), "trigger_log[1] is of another run"),

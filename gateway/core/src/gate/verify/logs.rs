@@ -103,7 +103,8 @@ fn triggers<'a>(manifest: &Written, artifacts: &'a Artifacts, findings: &mut Fin
         findings.unless(own, || format!("trigger_log[{at}] is of another run"));
         // Numbers of the other implementation: they stand in its triggers too.
         for (key, written) in [("tenant_id", manifest.tenant_id), ("namespace_id", manifest.namespace_id)] {
-            let same = written.is_none() || entry.pointer("/event").and_then(|event| event.get(key)?.as_u64()) == written;
+            let same =
+                written.is_none() || entry.pointer("/event").and_then(|event| event.get(key)?.as_u64()) == written;
             findings.unless(same, || format!("trigger_log[{at}] is of another {key}"));
         }
     }
@@ -137,7 +138,9 @@ fn anchors(manifest: &Written, spec: &Value, evals: &[Value], findings: &mut Fin
         return;
     };
     let rules = policy.rules();
-    let named = |value: &Value| ["predicate", "condition_id"].iter().find_map(|key| text(value, &format!("/{key}")).map(str::to_owned));
+    let named = |value: &Value| {
+        ["predicate", "condition_id"].iter().find_map(|key| text(value, &format!("/{key}")).map(str::to_owned))
+    };
     let lists = ["predicates", "conditions"].iter().filter_map(|key| spec.get(key)?.as_array()).flatten();
     let provider_of: HashMap<String, &str> =
         lists.filter_map(|one| Some((named(one)?, text(one, "/query/provider_id")?))).collect();
