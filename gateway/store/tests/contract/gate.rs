@@ -240,6 +240,14 @@ pub async fn runs_are_a_tenants_own(stage: &Stage) {
     assert_eq!((lines[0].stage_id.as_str(), lines[0].version), ("two", 2));
     assert_eq!(gate.runs(&query(theirs.tenant, None)).await.unwrap()[0].stage_id, "one");
     assert!(gate.runs(&query(mine.tenant, Some(RunStatus::Failed))).await.unwrap().is_empty());
+    if stage.is_postgres() {
+        for table in ["scenarios", "runs", "run_events"] {
+            let enter = format!("BEGIN; SELECT portreeve_enter('{}')", theirs.tenant);
+            let count = format!("SELECT count(*)::text FROM {table} WHERE tenant_id = '{}'", mine.tenant);
+            let seen = stage.alone(&stage.url, &[enter, count]).await.unwrap();
+            assert_eq!(seen, [Some("0".to_owned())], "row security hides {table}");
+        }
+    }
 }
 
 pub async fn calls_are_noted_whatever_the_status(stage: &Stage) {
