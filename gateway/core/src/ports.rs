@@ -1,6 +1,7 @@
 //! Every port: what the gateway needs of the world, as traits. Adapters live in `store`, `upstream`, `tools`, `server`.
 
 mod approvals;
+mod gate;
 mod history;
 mod live;
 mod policies;
@@ -28,6 +29,10 @@ use crate::refusal::Answer;
 use crate::trace::{Head, Trace, TraceDraft};
 
 pub use approvals::{Approvals, NoNotifier, Notifier, NotifyError};
+pub use gate::{
+    AskingRun, EvidenceAsked, EvidenceProvider, FoundRun, GateStore, NewCall, NewScenario, RUN_RACES, RunLine, RunQuery,
+    RunpackShelves, ScenarioLine, ScenarioSource, StoredScenario,
+};
 pub use history::{CallCursor, History, Invariant, Proof, Proofs, RecordedCall, ToolCount};
 pub use live::{LiveRows, LiveStore, NewSuspension, PinNews, PinRow, PinState, PinStore, Standing};
 pub use policies::{

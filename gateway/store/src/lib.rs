@@ -12,6 +12,7 @@ mod batch;
 mod demo_database;
 mod directory;
 mod failure;
+mod gate;
 mod live;
 mod migrations;
 mod once;

@@ -30,6 +30,7 @@ embedded! {
     10 "0010_approvals",
     11 "0011_standing",
     12 "0012_content",
+    13 "0013_gate",
 }
 
 pub(crate) fn sqlite() -> Migrator {

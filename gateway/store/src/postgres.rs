@@ -2,6 +2,7 @@
 
 mod append;
 mod approvals;
+mod gate;
 mod history;
 mod ledger;
 mod live;
@@ -22,6 +23,7 @@ use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 
 pub(crate) use approvals::PostgresApprovals;
+pub(crate) use gate::PostgresGate;
 pub(crate) use history::{PostgresHistory, PostgresProofs};
 pub(crate) use ledger::PostgresLedger;
 pub(crate) use live::PostgresLive;

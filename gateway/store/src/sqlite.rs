@@ -2,6 +2,7 @@
 
 mod append;
 mod approvals;
+mod gate;
 mod history;
 mod ledger;
 mod live;
@@ -24,6 +25,7 @@ use sqlx::ConnectOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 
 pub(crate) use approvals::SqliteApprovals;
+pub(crate) use gate::SqliteGate;
 pub(crate) use history::{SqliteHistory, SqliteProofs};
 pub(crate) use ledger::SqliteLedger;
 pub(crate) use live::SqliteLive;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gateway_core::ports::{
-    Approvals, History, Ledger, LiveStore, Once, PinStore, PolicyStore, Proofs, Standing, StoreError, TenantStore,
+    Approvals, GateStore, History, Ledger, LiveStore, Once, PinStore, PolicyStore, Proofs, Standing, StoreError, TenantStore,
     ToolRegistry,
 };
 use jiff::Timestamp;
@@ -14,11 +14,11 @@ use sqlx::postgres::PgPool;
 use crate::once::{PostgresOnce, SqliteOnce};
 use crate::pins::Pins;
 use crate::postgres::{
-    self, PostgresApprovals, PostgresHistory, PostgresLedger, PostgresLive, PostgresPins, PostgresPolicies,
+    self, PostgresApprovals, PostgresGate, PostgresHistory, PostgresLedger, PostgresLive, PostgresPins, PostgresPolicies,
     PostgresProofs, PostgresStanding, PostgresTenants, PostgresTools,
 };
 use crate::sqlite::{
-    SqliteApprovals, SqliteHistory, SqliteLedger, SqliteLive, SqlitePins, SqlitePolicies, SqlitePools, SqliteProofs,
+    SqliteApprovals, SqliteGate, SqliteHistory, SqliteLedger, SqliteLive, SqlitePins, SqlitePolicies, SqlitePools, SqliteProofs,
     SqliteStanding, SqliteTenants, SqliteTools,
 };
 
@@ -36,6 +36,7 @@ pub struct Store {
     standing: Arc<dyn Standing>,
     proofs: Arc<dyn Proofs>,
     history: Arc<dyn History>,
+    gate: Arc<dyn GateStore>,
 }
 
 enum Engine {
@@ -67,6 +68,7 @@ impl Store {
                 standing: Arc::new(SqliteStanding(pools.clone())),
                 proofs: Arc::new(SqliteProofs(pools.clone())),
                 history: Arc::new(SqliteHistory(pools.clone())),
+                gate: Arc::new(SqliteGate(pools.clone())),
                 engine: Engine::Sqlite(pools),
             });
         }
@@ -92,6 +94,7 @@ impl Store {
             standing: Arc::new(PostgresStanding(pool.clone())),
             proofs: Arc::new(PostgresProofs(pool.clone())),
             history: Arc::new(PostgresHistory(pool.clone())),
+            gate: Arc::new(PostgresGate(pool.clone())),
             engine: Engine::Postgres(pool),
         })
     }
@@ -139,6 +142,10 @@ impl Store {
 
     pub fn history(&self) -> Arc<dyn History> {
         Arc::clone(&self.history)
+    }
+
+    pub fn gate(&self) -> Arc<dyn GateStore> {
+        Arc::clone(&self.gate)
     }
 
     /// A key that every node on this database shares, made when first asked for.

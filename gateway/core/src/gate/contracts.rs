@@ -77,7 +77,8 @@ impl ValueKind {
 /// One predicate against the contract of what it asks.
 pub(super) fn hold(contracts: &dyn Contracts, predicate: &Predicate, path: &str, faults: &mut Faults) {
     let query = &predicate.query;
-    if query.provider_id.is_empty() || query.check.is_empty() {
+    // Told already.
+    if query.provider_id.trim().is_empty() || query.check.trim().is_empty() {
         return;
     }
     if !contracts.provider(&query.provider_id) {

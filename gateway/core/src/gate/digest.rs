@@ -39,7 +39,8 @@ impl Digest {
     }
 }
 
-/// The bytes that are hashed, and that lie in a pack.
+/// The bytes that are hashed, and that lie in a pack. Of values and of our own records, which have no floats of their own:
+/// so nothing that JSON cannot say can be hidden in them.
 pub fn canonical(value: &impl Serialize) -> Result<Vec<u8>, Refusal> {
     serde_json_canonicalizer::to_vec(value).map_err(|error| Refusal::Invalid(format!("cannot be hashed: {error}")))
 }

@@ -8,6 +8,7 @@
 mod approvals;
 mod directory;
 mod fickle;
+mod gate;
 mod history;
 mod isolation;
 mod ledger;
@@ -77,6 +78,10 @@ contract! {
         two_nodes_may_start_together,;
     directory:
         keys_open_until_they_are_revoked, tenant_keys_carry_scopes, nobody_may_be_somebody, many_callers_at_once_are_served,;
+    gate:
+        a_scenario_is_defined_once, a_files_scenario_may_change, a_tenant_has_so_many_scenarios, a_run_is_kept_whole,
+        a_run_begins_once, fifty_steps_make_one_log, runs_are_a_tenants_own, calls_are_noted_whatever_the_status,
+        what_was_written_stays, packs_have_one_owner,;
     history:
         calls_are_read_in_the_order_of_their_chain, an_agents_record_is_counted, the_newest_proof_is_kept_as_it_was_made,;
     isolation:

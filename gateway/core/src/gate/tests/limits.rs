@@ -32,13 +32,13 @@ fn a_payload_over_its_limit_is_refused() {
 #[test]
 fn a_log_over_its_limit_is_refused_before_it_is_written() {
     let mut story = Story::seed(false);
-    story.run.head.counts.submissions.bytes = LOG_BYTES - 400;
+    story.run.head.counts.submissions.bytes = LOG_BYTES - 100;
     let before = story.run.clone();
     let refused = story.submit(&example("submit")["request"]).unwrap_err();
     let words = "too_large: the run's submission log in bytes has ";
     assert!(refused.to_string().starts_with(words), "{refused}");
     assert_eq!(story.run, before);
-    story.run.head.counts.submissions.bytes = LOG_BYTES - 500;
+    story.run.head.counts.submissions.bytes = LOG_BYTES - 1000;
     story.submit(&example("submit")["request"]).unwrap();
 }
 

@@ -52,7 +52,14 @@ fn each_invalid_spec_is_refused_with_its_reason() {
     let stage = "stages[0].advance_to";
     for (spec, code, path) in [
         (changed(|spec| spec["stages"] = json!([])), Code::NoStages, "stages"),
-        (changed(|spec| twice(spec, "/stages")), Code::DuplicateStage, "stages[1].stage_id"),
+        (
+            changed(|spec| {
+                spec["stages"].as_array_mut().unwrap().push(second_stage());
+                spec["stages"][1]["stage_id"] = json!("main");
+            }),
+            Code::DuplicateStage,
+            "stages[1].stage_id",
+        ),
         (changed(|spec| twice(spec, "/stages/0/gates")), Code::DuplicateGate, "stages[0].gates[2].gate_id"),
         (
             changed(|spec| {
