@@ -1,6 +1,7 @@
 //! What must hold for any bytes. A target returns how it took its input, so that the driver can tell new ways from old ones; an
 //! error is a promise broken, and so is a panic.
 
+mod dlp;
 mod era;
 mod header;
 mod json;
@@ -28,7 +29,7 @@ pub struct Target {
 }
 
 /// Where an input has two parts, the first line is the first.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 13] = [
     Target { name: "parse", seeds: "messages", check: json::parse },
     Target { name: "reply_scan", seeds: "messages", check: json::reply_scan },
     Target { name: "sse", seeds: "streams", check: stream::sse },
@@ -40,6 +41,7 @@ pub const TARGETS: [Target; 12] = [
     Target { name: "era_results", seeds: "results", check: results::results },
     Target { name: "era_inputs", seeds: "results", check: results::inputs },
     Target { name: "websocket", seeds: "frames", check: websocket::messages },
+    Target { name: "dlp", seeds: "documents", check: dlp::redact },
     Target { name: "session_open", seeds: "sessions", check: session::open },
 ];
 
