@@ -1,6 +1,7 @@
 //! What must hold for any bytes. A target returns how it took its input, so that the driver can tell new ways from old ones; an
 //! error is a promise broken, and so is a panic.
 
+mod dlp;
 mod era;
 mod header;
 mod json;
@@ -41,6 +42,7 @@ pub const TARGETS: [Target; 13] = [
     Target { name: "era_results", seeds: "results", check: results::results },
     Target { name: "era_inputs", seeds: "results", check: results::inputs },
     Target { name: "websocket", seeds: "frames", check: websocket::messages },
+    Target { name: "dlp", seeds: "documents", check: dlp::redact },
     Target { name: "session_open", seeds: "sessions", check: session::open },
     Target { name: "sql", seeds: "statements", check: sql::read },
 ];

@@ -139,7 +139,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    fn load(draft: &str) -> gateway_core::Policies {
+    fn load(draft: &str) -> Policies {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("manifests")).unwrap();
         std::fs::write(dir.path().join("manifests/notes.yaml"), draft).unwrap();

@@ -322,6 +322,7 @@ async fn those_who_ask_at_the_same_time_share_one_answer_if_it_may_be_shared() {
     let asks = client("a").call_tool(1, "crm/always", json!({ "arguments": {} }));
     let defined = || stage.catalogue.definition(asks.exchange(), "always");
     let (one, other) = tokio::join!(defined(), defined());
+    let (one, other) = (one.unwrap(), other.unwrap());
     assert!(one.is_some() && one == other);
     assert_eq!(stage.lister.asked("tools/list"), 2, "both pages, once");
 }
