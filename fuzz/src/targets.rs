@@ -30,7 +30,7 @@ pub struct Target {
 }
 
 /// Where an input has two parts, the first line is the first.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 14] = [
     Target { name: "parse", seeds: "messages", check: json::parse },
     Target { name: "reply_scan", seeds: "messages", check: json::reply_scan },
     Target { name: "sse", seeds: "streams", check: stream::sse },

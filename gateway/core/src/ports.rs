@@ -30,8 +30,8 @@ use crate::trace::{Head, Trace, TraceDraft};
 
 pub use approvals::{Approvals, NoNotifier, Notifier, NotifyError};
 pub use gate::{
-    AskingRun, EvidenceAsked, EvidenceProvider, FoundRun, GateStore, NewCall, NewScenario, RUN_RACES, RunLine, RunQuery,
-    RunpackShelves, ScenarioLine, ScenarioSource, StoredScenario,
+    AskingRun, EvidenceAsked, EvidenceProvider, FoundRun, GateStore, NewCall, NewScenario, RUN_RACES, RunLine,
+    RunQuery, RunpackShelves, ScenarioLine, ScenarioSource, StoredScenario,
 };
 pub use history::{CallCursor, History, Invariant, Proof, Proofs, RecordedCall, ToolCount};
 pub use live::{LiveRows, LiveStore, NewSuspension, PinNews, PinRow, PinState, PinStore, Standing};

@@ -41,8 +41,7 @@ use sql::SqlFiles;
 
 /// Large enough for thousands of tools; a larger file was put there by mistake.
 const LARGEST_FILE: u64 = 4 << 20;
-const TOP_LEVEL: [&str; 6] =
-    ["matrix.yaml", "chain.yaml", "scan.yaml", "promotion.yaml", "dlp.yaml", "injection.yaml"];
+const TOP_LEVEL: [&str; 6] = ["matrix.yaml", "chain.yaml", "scan.yaml", "promotion.yaml", "dlp.yaml", "injection.yaml"];
 
 /// What is read in each folder, by how its name ends.
 const FOLDERS: [(&str, &[&str]); 5] = [

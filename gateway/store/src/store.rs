@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gateway_core::ports::{
-    Approvals, GateStore, History, Ledger, LiveStore, Once, PinStore, PolicyStore, Proofs, Standing, StoreError, TenantStore,
-    ToolRegistry,
+    Approvals, GateStore, History, Ledger, LiveStore, Once, PinStore, PolicyStore, Proofs, Standing, StoreError,
+    TenantStore, ToolRegistry,
 };
 use jiff::Timestamp;
 use rand::RngCore;
@@ -14,12 +14,12 @@ use sqlx::postgres::PgPool;
 use crate::once::{PostgresOnce, SqliteOnce};
 use crate::pins::Pins;
 use crate::postgres::{
-    self, PostgresApprovals, PostgresGate, PostgresHistory, PostgresLedger, PostgresLive, PostgresPins, PostgresPolicies,
-    PostgresProofs, PostgresStanding, PostgresTenants, PostgresTools,
+    self, PostgresApprovals, PostgresGate, PostgresHistory, PostgresLedger, PostgresLive, PostgresPins,
+    PostgresPolicies, PostgresProofs, PostgresStanding, PostgresTenants, PostgresTools,
 };
 use crate::sqlite::{
-    SqliteApprovals, SqliteGate, SqliteHistory, SqliteLedger, SqliteLive, SqlitePins, SqlitePolicies, SqlitePools, SqliteProofs,
-    SqliteStanding, SqliteTenants, SqliteTools,
+    SqliteApprovals, SqliteGate, SqliteHistory, SqliteLedger, SqliteLive, SqlitePins, SqlitePolicies, SqlitePools,
+    SqliteProofs, SqliteStanding, SqliteTenants, SqliteTools,
 };
 
 /// One open database. Open it on the runtime that outlives everything that uses it.

@@ -115,7 +115,11 @@ fn policy_says_what_becomes_of_it() {
         let plugin = Injection::new(rules(action), mode);
         let mut answer = reply(ATTACK);
         let before = answer.raw().clone();
-        let verdict = plugin.on_reply(&exchange(Handling { injection: own, ..Handling::default() }), &mut answer, &mut Found::default());
+        let verdict = plugin.on_reply(
+            &exchange(Handling { injection: own, ..Handling::default() }),
+            &mut answer,
+            &mut Found::default(),
+        );
         assert_eq!(matches!(verdict, Verdict::Deny(_)), denied, "{action} {own:?}");
         if let Verdict::Deny(objection) = verdict {
             assert!(!objection.message.contains("x.example"), "names kinds, not words: {}", objection.message);

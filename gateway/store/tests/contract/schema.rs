@@ -40,10 +40,7 @@ const COLUMNS: &[(&str, &str)] = &[
     ("suspensions", "id tenant_id kind subject reason by since lifted_at lifted_by"),
     ("proofs", "id tenant_id scope digests holds document trace_id at"),
     ("scenarios", "tenant_id scenario_id spec_hash spec source defined_by defined_at"),
-    (
-        "runs",
-        "tenant_id run_id scenario_id spec_hash version status stage_id head started_by started_at changed_at",
-    ),
+    ("runs", "tenant_id run_id scenario_id spec_hash version status stage_id head started_by started_at changed_at"),
     ("run_events", "tenant_id run_id log seq key version entry"),
     ("runpack_dirs", "directory tenant_id at"),
 ];
