@@ -53,7 +53,8 @@ fn judged(detectors: &Detectors, line: &[u8]) -> Value {
         })
         .collect();
     let (actions, paths) = (Actions::all(Action::Mask), Paths::default());
-    let redaction = Redaction { sets: [detectors].into_iter().collect(), actions: &actions, key: &[0; 32], paths: &paths };
+    let redaction =
+        Redaction { sets: [detectors].into_iter().collect(), actions: &actions, key: &[0; 32], paths: &paths };
     match redaction.text(&asked.text, &mut Counts::default()) {
         Ok(masked) => json!({"id": id, "text": masked.unwrap_or(asked.text), "findings": findings}),
         Err(blocked) => unreadable(id, blocked.to_string()),
