@@ -36,7 +36,7 @@ fn statements(criterion: &mut Criterion) {
         ("100 KB of fields", format!("select a{}", ".a".repeat(50_000))),
         ("200 KB of fields", format!("select a{}", ".a".repeat(100_000))),
         ("200 KB of subscripts", format!("select a{}", "[1]".repeat(66_000))),
-        ("200 KB of short rows of operators", format!("select 1{}", format!(" {}1", "+".repeat(250)).repeat(800))),
+        ("200 KB of short rows of operators", format!("select 1{}", format!(" {}1", "+".repeat(125)).repeat(1_600))),
         ("20,000 parentheses", format!("select {}1{}", "(".repeat(20_000), ")".repeat(20_000))),
         ("200 KB of sums", format!("select 1{}", "+1".repeat(100_000))),
     ] {

@@ -25,7 +25,7 @@ use walk::Walk;
 const OPEN: usize = 1_000;
 /// Operator characters that may stand in a row. The scanner takes a row whole, gives most of it back and begins again, so that
 /// 100 KB of `/*/*/*` or `++++` keep it busy for a minute.
-const RUN: usize = 256;
+const RUN: usize = 128;
 
 pub fn read(text: &str, ask: &Ask<'_>, list: &DialectList) -> Read {
     let shape = Shape::of(text);

@@ -39,27 +39,31 @@ pub fn text(node: &Node) -> Option<&str> {
     }
 }
 
+/// What the server takes for blanks; others are letters of a name to it.
+const BLANKS: [char; 6] = [' ', '\t', '\n', '\r', '\x0b', '\x0c'];
+
 /// Reads `a.b`, `A`, `"A"."b c"` as the server does when a string becomes a table: folded unless quoted, at most two parts.
 /// A number is no name but a table's id, which nobody can look up here.
 pub fn in_string(text: &str) -> Option<Vec<String>> {
     let mut parts = Vec::new();
-    let mut rest = text.trim();
+    let mut rest = text.trim_matches(BLANKS);
     loop {
         let (part, after) = match rest.strip_prefix('"') {
             Some(quoted) => quoted_part(quoted)?,
             None => {
-                let end = rest.find(['.', '"', ' ', '\t', '\n', '\r']).unwrap_or(rest.len());
+                let end =
+                    rest.find(|letter| ['.', '"'].contains(&letter) || BLANKS.contains(&letter)).unwrap_or(rest.len());
                 let (part, after) = rest.split_at_checked(end)?;
-                (part.to_lowercase(), after)
+                (part.to_ascii_lowercase(), after)
             }
         };
         if part.is_empty() || part.starts_with(|first: char| first.is_ascii_digit() || first == '-') {
             return None;
         }
         parts.push(part);
-        let after = after.trim_start();
+        let after = after.trim_start_matches(BLANKS);
         match after.strip_prefix('.') {
-            Some(next) => rest = next.trim_start(),
+            Some(next) => rest = next.trim_start_matches(BLANKS),
             None if after.is_empty() => break,
             None => return None,
         }
@@ -99,6 +103,8 @@ mod tests {
             (" Public . Notes ", Some(vec!["public", "notes"])),
             (r#""Notes""#, Some(vec!["Notes"])),
             (r#"app."a""b.c""#, Some(vec!["app", "a\"b.c"])),
+            ("\u{a0}notes", Some(vec!["\u{a0}notes"])),
+            ("\u{212a}ind", Some(vec!["\u{212a}ind"])),
             ("16384", None),
             ("a.b.c", None),
             ("a b", None),
