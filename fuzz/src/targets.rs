@@ -6,6 +6,7 @@ mod header;
 mod json;
 mod results;
 mod session;
+mod sql;
 mod stream;
 mod websocket;
 
@@ -28,7 +29,7 @@ pub struct Target {
 }
 
 /// Where an input has two parts, the first line is the first.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 13] = [
     Target { name: "parse", seeds: "messages", check: json::parse },
     Target { name: "reply_scan", seeds: "messages", check: json::reply_scan },
     Target { name: "sse", seeds: "streams", check: stream::sse },
@@ -41,6 +42,7 @@ pub const TARGETS: [Target; 12] = [
     Target { name: "era_inputs", seeds: "results", check: results::inputs },
     Target { name: "websocket", seeds: "frames", check: websocket::messages },
     Target { name: "session_open", seeds: "sessions", check: session::open },
+    Target { name: "sql", seeds: "statements", check: sql::read },
 ];
 
 /// As deep as a message may be here, and what the gateway may add around it.

@@ -27,6 +27,9 @@ pub struct WrittenList {
     /// Functions that tell of the database itself: like its tables they are refused where there is a list of tables.
     #[serde(default)]
     pub catalogue_functions: BTreeSet<String>,
+    /// Functions that act and can be called as if they were a column, as in `('s'::regclass).nextval`.
+    #[serde(default)]
+    pub never_columns: BTreeSet<String>,
     #[serde(default)]
     pub operators: BTreeSet<String>,
     /// Schemas and tables of the database itself: `schema.*`, or the beginning of a name followed by `*`.
@@ -65,6 +68,7 @@ pub struct DialectList {
     table_functions: HashSet<Box<str>>,
     table_readers: HashMap<Box<str>, usize>,
     catalogue_functions: HashSet<Box<str>>,
+    never_columns: HashSet<Box<str>>,
     operators: HashSet<Box<str>>,
     catalogues: Vec<Box<str>>,
     pub show: Show,
@@ -86,6 +90,7 @@ impl From<WrittenList> for DialectList {
             table_functions: written.table_functions.into_iter().map(String::into_boxed_str).collect(),
             table_readers: written.table_readers.into_iter().map(|(name, at)| (name.into_boxed_str(), at)).collect(),
             catalogue_functions: written.catalogue_functions.into_iter().map(String::into_boxed_str).collect(),
+            never_columns: written.never_columns.into_iter().map(String::into_boxed_str).collect(),
             operators: written.operators.into_iter().map(String::into_boxed_str).collect(),
             catalogues: written.catalogues.into_iter().map(String::into_boxed_str).collect(),
             show: written.show,
@@ -117,6 +122,10 @@ impl DialectList {
 
     pub fn is_catalogue_function(&self, name: &str) -> bool {
         self.catalogue_functions.contains(name)
+    }
+
+    pub fn is_never_a_column(&self, name: &str) -> bool {
+        self.never_columns.contains(name)
     }
 
     /// Which argument of a function names a table.

@@ -3,6 +3,7 @@
 //! `pg_query` parses; whatever it offers beyond the tree is not used, because its walks skip kinds of nodes. Ours (`walk`)
 //! lists every kind it understands and refuses the rest, so that a grammar that grows is a refusal and not a hole.
 
+mod attributes;
 mod documents;
 mod found;
 mod functions;
@@ -22,10 +23,17 @@ use walk::Walk;
 
 /// Parentheses and brackets that may be open at once. What the tree may hold is far less; this spares the parser.
 const OPEN: usize = 1_000;
+/// Operator characters that may stand in a row. The scanner takes a row whole, gives most of it back and begins again, so that
+/// 100 KB of `/*/*/*` or `++++` keep it busy for a minute.
+const RUN: usize = 256;
 
 pub fn read(text: &str, ask: &Ask<'_>, list: &DialectList) -> Read {
-    if opens(text) > OPEN {
+    let shape = Shape::of(text);
+    if shape.open > OPEN {
         return too_deep();
+    }
+    if shape.run > RUN {
+        return Read::invalid(Rule::TooLong, format!("more than {RUN} operator characters stand in a row"));
     }
     let read = read_as(text, ask, list, ParserOptions::DEFAULT);
     if !read.allowed() || !text.contains('\\') {
@@ -122,19 +130,30 @@ fn too_deep() -> Read {
     Read::invalid(Rule::TooDeep, "the statement is nested too deeply: break it into smaller ones")
 }
 
-/// How many parentheses and brackets are open at the deepest place; those in strings count as well, which only refuses more.
-fn opens(text: &str) -> usize {
-    let mut open = 0_usize;
-    let mut deepest = 0;
-    for byte in text.bytes() {
-        match byte {
-            b'(' | b'[' => {
-                open += 1;
-                deepest = deepest.max(open);
+/// What the text looks like before anybody parses it. Strings and comments count as well, which only refuses more.
+struct Shape {
+    /// Parentheses and brackets that are open at the deepest place.
+    open: usize,
+    /// The longest row of characters that operators are made of.
+    run: usize,
+}
+
+impl Shape {
+    fn of(text: &str) -> Self {
+        let (mut open, mut run) = (0_usize, 0_usize);
+        let mut shape = Self { open: 0, run: 0 };
+        for byte in text.bytes() {
+            match byte {
+                b'(' | b'[' => {
+                    open += 1;
+                    shape.open = shape.open.max(open);
+                }
+                b')' | b']' => open = open.saturating_sub(1),
+                _ => {}
             }
-            b')' | b']' => open = open.saturating_sub(1),
-            _ => {}
+            run = if b"~!@#^&|`?+-*/%<>=".contains(&byte) { run + 1 } else { 0 };
+            shape.run = shape.run.max(run);
         }
+        shape
     }
-    deepest
 }

@@ -77,6 +77,13 @@ select p.proname,
             else 'other' end)
 from pg_proc p where p.pronamespace = 'pg_catalog'::regnamespace group by 1 order by 1
 """
+# Whatever takes one argument, or can do with one, and can be called from a query at all.
+CALLABLE = """
+select distinct p.proname from pg_proc p
+where p.pronamespace = 'pg_catalog'::regnamespace and p.prokind = 'f' and p.pronargs >= 1 and p.pronargs - p.pronargdefaults <= 1
+  and not ('internal'::regtype = any (p.proargtypes) or 'cstring'::regtype = any (p.proargtypes))
+  and p.prorettype not in ('trigger'::regtype, 'internal'::regtype, 'cstring'::regtype) and p.proname = lower(p.proname)
+"""
 OF_CATALOGUES = ("pg_", "has_", "to_reg", "txid_")
 OF_CATALOGUES_BY_NAME = """
 col_description obj_description shobj_description format_type aclexplode acldefault makeaclitem oidvectortypes current_schemas
@@ -149,6 +156,11 @@ table_readers:""")
         print(f"  {name}: {at}")
     print("\n# Tells of the database itself: refused under a list of tables.\ncatalogue_functions: [")
     print(written(None, catalogue))
+    print("""
+# What is listed nowhere else and could be called as if it were a column: `('s'::regclass).nextval`.
+never_columns: [""")
+    listed = known | set(catalogue) | set(TABLE_READERS)
+    print(written(None, [row[0] for row in ask(server, CALLABLE) if row[0] not in listed]))
     operators = [row[0] for row in ask(server, "select distinct oprname from pg_operator where oprnamespace = 'pg_catalog'::regnamespace")]
     print("\n# Of pg_catalog, and of pg_trgm.\noperators: [")
     print(written(None, operators + ["<%", "%>", "<<%", "%>>", "<->>", "<<->", "<<<->", "<->>>"]))

@@ -7,6 +7,7 @@ use pg_query::protobuf::{AExpr, AExprKind, CommonTableExpr, Node, RangeVar, Sele
 
 use crate::{Ask, Class, DialectList, Kind, Read, Refusal, Rule};
 
+use super::attributes::has_no_fields;
 use super::names::{Name, shown};
 use super::tables::Scope;
 
@@ -160,12 +161,13 @@ impl<'a> Walk<'a> {
             | NodeEnum::AStar(_)
             | NodeEnum::BitString(_)
             | NodeEnum::Boolean(_)
-            | NodeEnum::ColumnRef(_)
             | NodeEnum::Float(_)
             | NodeEnum::Integer(_)
             | NodeEnum::ParamRef(_)
             | NodeEnum::SqlvalueFunction(_)
             | NodeEnum::String(_) => {}
+            // The first part is a column or a table; whatever follows a dot may be a function.
+            NodeEnum::ColumnRef(column) => self.fields(column.fields.get(1..).unwrap_or_default()),
             NodeEnum::SelectStmt(select) => self.select(select),
             NodeEnum::List(list) => self.all(&list.items),
             NodeEnum::ResTarget(target) => {
@@ -238,7 +240,11 @@ impl<'a> Walk<'a> {
             NodeEnum::AArrayExpr(array) => self.all(&array.elements),
             NodeEnum::AIndirection(indirection) => {
                 self.maybe(indirection.arg.as_deref());
+                self.fields(&indirection.indirection);
                 self.all(&indirection.indirection);
+                if indirection.arg.as_deref().is_some_and(has_no_fields) {
+                    self.fields_of_a_value(&indirection.indirection);
+                }
             }
             NodeEnum::AIndices(indices) => {
                 self.maybe(indices.lidx.as_deref());

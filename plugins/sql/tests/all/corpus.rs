@@ -34,15 +34,18 @@ fn every_read_that_people_write_passes() {
 #[test]
 fn no_write_passes_however_it_is_dressed() {
     let guard = guard();
-    let mut count = 0;
+    let (mut count, mut unread) = (0, 0);
     for sql in statements(WRITES) {
         // `\n` and `\t` stand for themselves in a line.
         let sql = sql.replace("\\n", "\n").replace("\\t", "\t");
         let read = guard.read(&sql, &Ask::of(Dialect::Postgres));
         assert!(!read.allowed(), "{sql}");
+        // A refusal of what does not parse proves nothing.
+        unread += u32::from(rule(&read) == "syntax");
         count += 1;
     }
     assert!(count >= 300, "{count}");
+    assert!(unread * 50 < count, "{unread} of {count} do not parse");
 }
 
 // acceptance 101
@@ -53,11 +56,12 @@ fn no_table_leaks_out_of_a_list() {
     let ask = Ask { tables: Some(&tables), ..Ask::of(Dialect::Postgres) };
     let mut count = 0;
     for sql in statements(LEAKS) {
-        assert!(!guard.read(sql, &ask).allowed(), "{sql}");
-        assert!(!sql.contains("secrets") || guard.read(sql, &ask).refused.is_some(), "{sql}");
+        let read = guard.read(sql, &ask);
+        assert!(!read.allowed(), "{sql}");
+        assert_ne!(rule(&read), "syntax", "{sql}: {read:?}");
         count += 1;
     }
-    assert!(count >= 100, "{count}");
+    assert!(count >= 478, "{count}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The guard with the lists that ship: what passes, what does not, and why.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::too_many_lines)]
 
 mod corpus;
 mod limits;

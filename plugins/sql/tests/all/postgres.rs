@@ -125,6 +125,14 @@ fn statements_are_what_they_do() {
         ("select * from t where a operator(app.=) any (select 1)", "side_effect", "function"),
         ("select * from t tablesample app.mine (1)", "side_effect", "function"),
         ("explain select pg_sleep(10)", "side_effect", "function"),
+        // A function written like a column
+        ("select ('s'::regclass).nextval", "side_effect", "function"),
+        ("select (10::float8).pg_sleep", "side_effect", "function"),
+        ("select x.pg_sleep from generate_series(0.1, 0.1) x", "side_effect", "function"),
+        ("select (array['s'::regclass])[1].nextval", "side_effect", "function"),
+        ("select (1).my_function", "side_effect", "function"),
+        ("select ('x'::text || 'y').my_function", "side_effect", "function"),
+        ("select (c.address).city, (jsonb_each(j)).key, ('a'::text).upper, (row(1, 2)::pair).x from c", "read", "-"),
         // Not readable
         ("select 1; select 2", "read", "several"),
         ("select 'open", "invalid", "syntax"),
