@@ -73,19 +73,7 @@ impl Walk<'_> {
                 self.expr(expr);
                 self.exprs(styles);
             }
-            Expr::Substring { expr, substring_from, substring_for, special: _, shorthand: _ } => {
-                self.expr(expr);
-                self.exprs(substring_from.iter().chain(substring_for).map(AsRef::as_ref));
-            }
-            Expr::Trim { trim_where: _, trim_what, expr, trim_characters } => {
-                self.expr(expr);
-                self.exprs(trim_what.as_deref());
-                self.exprs(trim_characters.iter().flatten());
-            }
-            Expr::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
-                self.exprs([expr.as_ref(), overlay_what, overlay_from]);
-                self.exprs(overlay_for.as_deref());
-            }
+            Expr::Substring { .. } | Expr::Trim { .. } | Expr::Overlay { .. } => self.part(expr),
             Expr::Case { case_token: _, end_token: _, operand, conditions, else_result } => {
                 self.exprs(operand.iter().chain(else_result).map(AsRef::as_ref));
                 self.exprs(conditions.iter().flat_map(|when| [&when.condition, &when.result]));
@@ -110,6 +98,26 @@ impl Walk<'_> {
             | Expr::OuterJoin(_)
             | Expr::Prior(_)
             | Expr::MemberOf(_) => self.unknown("an expression"),
+        }
+    }
+
+    /// A part of a text, asked for in words.
+    fn part(&mut self, expr: &Expr) {
+        match expr {
+            Expr::Substring { expr, substring_from, substring_for, special: _, shorthand: _ } => {
+                self.expr(expr);
+                self.exprs(substring_from.iter().chain(substring_for).map(AsRef::as_ref));
+            }
+            Expr::Trim { trim_where: _, trim_what, expr, trim_characters } => {
+                self.expr(expr);
+                self.exprs(trim_what.as_deref());
+                self.exprs(trim_characters.iter().flatten());
+            }
+            Expr::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
+                self.exprs([expr.as_ref(), overlay_what, overlay_from]);
+                self.exprs(overlay_for.as_deref());
+            }
+            _ => self.unknown("an expression"),
         }
     }
 

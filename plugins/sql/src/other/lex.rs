@@ -210,9 +210,8 @@ pub fn check(tokens: &[TokenWithSpan], shape: &Shape) -> Result<(), Fault> {
     let (mut sets, mut joins) = (0, 0);
     let mut chains = vec![0_usize];
     for TokenWithSpan { token, .. } in tokens {
-        let length = match chains.last_mut() {
-            Some(length) => length,
-            None => return Err(syntax("a parenthesis is closed that was not opened")),
+        let Some(length) = chains.last_mut() else {
+            return Err(syntax("a parenthesis is closed that was not opened"));
         };
         match token {
             Token::Whitespace(Whitespace::SingleLineComment { .. } | Whitespace::MultiLineComment(_)) => {

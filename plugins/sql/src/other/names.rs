@@ -7,11 +7,11 @@ use crate::{Class, Dialect, Rule};
 
 /// The parts of a name, none of which is computed.
 pub fn parts(name: &ObjectName) -> Option<Vec<&Ident>> {
-    let part = |part| match part {
-        &ObjectNamePart::Identifier(ref ident) => Some(ident),
-        &ObjectNamePart::Function(_) => None,
-    };
-    name.0.iter().map(part).collect()
+    let parts = name.0.iter().map(|part| match part {
+        ObjectNamePart::Identifier(ident) => Some(ident),
+        ObjectNamePart::Function(_) => None,
+    });
+    parts.collect()
 }
 
 impl Walk<'_> {

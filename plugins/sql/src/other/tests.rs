@@ -241,7 +241,7 @@ fn what_servers_could_read_differently_is_refused() {
         ("\u{17f}elect 1", Sqlite, "invalid syntax"),
         ("select 1 un\u{131}on select 2", Mysql, "invalid syntax"),
         ("select größe, straße, 名 from t", Sqlite, "invalid syntax"),
-        ("select größe, 名 from \"straße\"", Sqlite, "read allow"),
+        ("select länge, 名 from \"straße\"", Sqlite, "read allow"),
         ("select 1 -- a\rdrop table t", Sqlite, "invalid ambiguous"),
         ("select '\u{a0}\u{b}' -- \u{2028}", Sqlite, "read allow"),
         ("select 1\0", Sqlite, "invalid syntax"),
