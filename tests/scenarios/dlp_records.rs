@@ -56,7 +56,7 @@ async fn no_canary_reaches_the_books(kind: Kind) {
     assert_eq!(agent.call("crm/unknown", canaries.clone()).await.decision(), "deny");
     assert_eq!(agent.call("crm/pay", canaries.clone()).await.decision(), "approval_required");
     let malformed =
-        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "open", "arguments": EMAIL } });
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "shut", "arguments": EMAIL } });
     agent.post("/crm/mcp", &malformed).await;
     let explained = world.cli(&[
         "explain",
