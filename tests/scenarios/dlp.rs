@@ -140,7 +140,10 @@ async fn values_that_are_cut_by_events_are_found() {
 async fn requests_lose_secrets_and_keep_addresses() {
     let (world, stub, agent) = a_world(Vec::new()).await;
     let arguments = json!({ "to": EMAIL, "note": format!("the key is {}", token()), "cursor": token() });
-    let sent = |stub: &Stub| stub.seen().pop().map(|(_, message)| message["params"]["arguments"].clone()).unwrap();
+    let sent = |stub: &Stub| {
+        let called = stub.seen().into_iter().rfind(|(_, message)| message["method"] == "tools/call");
+        called.unwrap().1["params"]["arguments"].clone()
+    };
     agent.call("crm/write", arguments.clone()).await;
     let seen = sent(&stub);
     assert_eq!(seen["to"], EMAIL, "a tool that writes to people needs their addresses");

@@ -14,7 +14,8 @@ fn row(world: &World, tenant: &str, name: &str, patterns: &Value, severity: &str
 /// What the tool is sent, and what its caller gets back.
 async fn through(stub: &Stub, agent: &Agent, text: &str) -> (String, String) {
     let answer = agent.call("crm/read", json!({ "text": text })).await;
-    let sent = stub.seen().pop().unwrap().1["params"]["arguments"]["text"].as_str().unwrap_or_default().to_owned();
+    let called = stub.seen().into_iter().rfind(|(_, message)| message["method"] == "tools/call").unwrap().1;
+    let sent = called["params"]["arguments"]["text"].as_str().unwrap_or_default().to_owned();
     let back =
         answer.tool_json()["arguments"]["text"].as_str().unwrap_or_else(|| panic!("{}", answer.text())).to_owned();
     (sent, back)

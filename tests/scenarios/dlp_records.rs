@@ -47,7 +47,7 @@ async fn no_canary_reaches_the_books(kind: Kind) {
     // What is only observed passes, both ways.
     let answer = agent.call("crm/open", canaries.clone()).await;
     assert!(answer.text().contains(EMAIL) && answer.text().contains(CARD), "{}", answer.text());
-    let seen = stub.seen().pop().unwrap().1;
+    let seen = stub.seen().into_iter().rfind(|(_, message)| message["method"] == "tools/call").unwrap().1;
     assert_eq!(seen["params"]["arguments"], canaries);
     assert!(agent.call("crm/open", canaries.clone()).await.text().contains(EMAIL), "an error passes, too");
     assert!(agent.call("crm/open", canaries.clone()).await.text().contains(EMAIL), "and a stream");
@@ -56,7 +56,7 @@ async fn no_canary_reaches_the_books(kind: Kind) {
     assert_eq!(agent.call("crm/unknown", canaries.clone()).await.decision(), "deny");
     assert_eq!(agent.call("crm/pay", canaries.clone()).await.decision(), "approval_required");
     let malformed =
-        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "open", "arguments": EMAIL } });
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "shut", "arguments": EMAIL } });
     agent.post("/crm/mcp", &malformed).await;
     let explained = world.cli(&[
         "explain",
