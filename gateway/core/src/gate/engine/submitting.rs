@@ -36,13 +36,13 @@ pub fn submit(head: &Head, request: &SubmitRequest, existing: Option<&Submission
     let mut head = head.clone();
     let entry = Entry::Submission(record.clone());
     head.count(&entry)?;
-    Ok(Submitted::New(Step { head, entries: vec![entry], answer: Recorded { record } }))
+    Ok(Submitted::New(Box::new(Step { head, entries: vec![entry], answer: Recorded { record } })))
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Submitted {
     Again(Recorded),
-    New(Step<Recorded>),
+    New(Box<Step<Recorded>>),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
