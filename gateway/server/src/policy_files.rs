@@ -5,6 +5,7 @@
 
 mod access;
 mod chain;
+mod dlp;
 mod dlp_rules;
 mod embedded;
 mod manifests;
@@ -29,6 +30,7 @@ use serde_json::json;
 
 use crate::config::{Problem, Problems, nearest};
 use access::AccessFiles;
+pub use dlp::load_detectors;
 use dlp_rules::DlpFiles;
 use manifests::Manifests;
 use rules::RuleFiles;
@@ -131,7 +133,7 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
                 if let Some(namespace) = file.within("manifests", ".yaml") {
                     manifests.read_file(namespace, &file.text, &mut told);
                 } else if file.within("dlp", ".yaml").is_some() {
-                    dlp.read_detectors(&file.text, &mut told);
+                    dlp.read_detectors(&file.text, &file.shown, &mut told);
                 } else if file.within("rules", ".yaml").is_some() {
                     rules.read_file(inside, &file.text, &mut told);
                 } else if let Some(name) = file.within("access", ".rego") {

@@ -4,6 +4,7 @@ mod compile;
 mod context;
 mod digits;
 mod look;
+mod seen;
 
 use std::sync::Arc;
 
@@ -82,6 +83,9 @@ pub struct Detectors {
     runs: Vec<(usize, u16)>,
     colons: Vec<(u32, u16)>,
     windows: Vec<u16>,
+    /// The words that detectors ask to stand nearby, all in one, and who asks for each.
+    asked: Option<AhoCorasick>,
+    asked_by: Vec<Vec<u16>>,
     /// Tenants' patterns that no anchor leads to.
     everywhere: Vec<u16>,
     least: Least,

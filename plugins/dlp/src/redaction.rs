@@ -1,7 +1,10 @@
 //! Takes out what was found.
 
 mod edits;
+mod names;
 mod pieces;
+mod scalars;
+mod step;
 mod string;
 mod tree;
 mod walk;
@@ -15,6 +18,7 @@ use smallvec::SmallVec;
 
 use crate::{Action, Actions, Blocked, Counts, Detectors, Paths, Seam, Severity, mask};
 use edits::Edits;
+use string::About;
 use walk::Walk;
 
 /// The rule of a document that is no JSON, or too deep: it cannot be let through unread.
@@ -50,7 +54,7 @@ impl<'a> Redaction<'a> {
     /// A bare text; `None` where nothing is changed.
     pub fn text(&self, text: &str, found: &mut Counts) -> Result<Option<String>, Blocked> {
         let mut edits = Edits::default();
-        self.string(text, None, None, 0, &mut edits, found).map_err(|rule| Blocked { rule, path: String::new() })?;
+        self.string(text, About::default(), &mut edits, found).map_err(|rule| Blocked { rule, path: String::new() })?;
         Ok(edits.applied(text))
     }
 
@@ -81,7 +85,7 @@ impl<'a> Redaction<'a> {
     /// What is changed in a text, in order and without overlaps.
     pub(crate) fn edits_of(&self, text: &str, found: &mut Counts) -> Result<Vec<(Range<usize>, String)>, Blocked> {
         let mut edits = Edits::default();
-        self.string(text, None, None, 0, &mut edits, found).map_err(|rule| Blocked { rule, path: String::new() })?;
+        self.string(text, About::default(), &mut edits, found).map_err(|rule| Blocked { rule, path: String::new() })?;
         Ok(edits.merged())
     }
 

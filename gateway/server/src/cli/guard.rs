@@ -1,116 +1,41 @@
 //! `guard`: the gateway's guards alone, over lines of JSON. One line in, one line out, in order.
 
-use std::io::{BufRead, Write};
+mod dlp;
+mod tools;
 
-use clap::{Args, Subcommand};
-use gateway_core::definitions::{Accepted, ScanAction, Scanner, verdict};
-use gateway_plugins::scan::{DefinitionScanner, UNREADABLE};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use std::io::{BufRead, BufWriter, Write};
+
+use clap::Subcommand;
+use serde_json::Value;
 
 use super::{Failure, Place};
-use crate::policy_files::load_policies;
 
 #[derive(Debug, Subcommand)]
 pub enum GuardVerb {
     /// Reads tool definitions and says which of them should not be accepted as they are
-    Tools(ToolsArgs),
-}
-
-#[derive(Debug, Args)]
-pub struct ToolsArgs {
-    #[command(flatten)]
-    place: Place,
+    Tools(tools::ToolsArgs),
+    /// Reads texts and gives them back without personal data and secrets
+    Dlp(dlp::DlpArgs),
 }
 
 pub fn run(verb: &GuardVerb) -> Result<(), Failure> {
     match verb {
-        GuardVerb::Tools(args) => tools(args),
+        GuardVerb::Tools(args) => tools::run(args),
+        GuardVerb::Dlp(args) => dlp::run(args),
     }
 }
 
-#[derive(Deserialize)]
-struct Asked {
-    #[serde(default)]
-    server: String,
-    tool: Value,
-    #[serde(default)]
-    accepted: Vec<Known>,
-}
-
-#[derive(Deserialize)]
-struct Known {
-    #[serde(default)]
-    server: String,
-    tool: Value,
-}
-
-fn tools(args: &ToolsArgs) -> Result<(), Failure> {
-    let loaded = load_policies(args.place.config()?.policies.as_deref())?;
-    let scanner = loaded.scanning.scanner().map_err(|problems| Failure::new(format!("{problems:?}")))?;
-    let mut out = std::io::stdout().lock();
+/// Every line that is not empty, and its answer.
+fn lines(judge: impl Fn(&[u8]) -> Value) -> Result<(), Failure> {
+    let mut out = BufWriter::new(std::io::stdout().lock());
     for line in std::io::stdin().lock().split(b'\n') {
         let line = line?;
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        serde_json::to_writer(&mut out, &judged(&scanner, &line)).map_err(std::io::Error::from)?;
+        serde_json::to_writer(&mut out, &judge(&line)).map_err(std::io::Error::from)?;
         out.write_all(b"\n")?;
     }
     out.flush()?;
     Ok(())
-}
-
-/// One bad line is answered like any other, and the next one is read.
-fn judged(scanner: &DefinitionScanner, line: &[u8]) -> Value {
-    let unreadable = |id: Value, what: String| {
-        let finding = json!({"rule": UNREADABLE, "path": "", "message": what});
-        json!({"id": id, "verdict": ScanAction::Block, "findings": [finding]})
-    };
-    let document: Value = match serde_json::from_slice(line) {
-        Ok(document) => document,
-        Err(error) => return unreadable(Value::Null, format!("the line is no JSON: {error}")),
-    };
-    let id = document.get("id").cloned().unwrap_or_default();
-    let asked: Asked = match serde_json::from_value(document) {
-        Ok(asked) => asked,
-        Err(error) => return unreadable(id, error.to_string()),
-    };
-    let accepted: Vec<_> =
-        asked.accepted.iter().map(|known| Accepted { server: &known.server, definition: &known.tool }).collect();
-    let findings = scanner.scan(&asked.server, &asked.tool, &accepted);
-    let shown: Vec<_> = findings
-        .iter()
-        .map(|finding| json!({"rule": finding.rule, "path": finding.path, "message": finding.message}))
-        .collect();
-    json!({"id": id, "verdict": verdict(&findings), "findings": shown})
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-    use super::*;
-
-    #[test]
-    fn a_line_is_judged_and_a_bad_one_is_blocked() {
-        let scanner = load_policies(None).unwrap().scanning.scanner().unwrap();
-        let tool = json!({"name": "search", "description": "Finds notes.", "inputSchema": {"type": "object"}});
-        let changed =
-            json!({"name": "search", "description": "Finds\u{200b} notes.", "inputSchema": {"type": "object"}});
-        let line = |tool: &Value, accepted: Value| {
-            json!({"id": 7, "server": "notes", "tool": tool, "accepted": accepted}).to_string()
-        };
-        for (line, id, verdict, rule) in [
-            (line(&tool, json!([])), json!(7), "allow", None),
-            (line(&tool, json!([{"server": "notes", "tool": tool}])), json!(7), "allow", None),
-            (line(&changed, json!([{"server": "notes", "tool": tool}])), json!(7), "block", Some("drift")),
-            (line(&changed, json!([])), json!(7), "block", Some("hidden_characters")),
-            ("{".into(), Value::Null, "block", Some("unreadable")),
-            (r#"{"id": "x"}"#.into(), json!("x"), "block", Some("unreadable")),
-        ] {
-            let answer = judged(&scanner, line.as_bytes());
-            assert_eq!((&answer["id"], answer["verdict"].as_str()), (&id, Some(verdict)), "{line}");
-            assert_eq!(answer["findings"][0]["rule"].as_str(), rule, "{line}");
-        }
-    }
 }

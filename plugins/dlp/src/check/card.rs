@@ -7,7 +7,7 @@ type Range = (u64, u64, usize, usize, usize);
 
 /// Wide ranges are listed whole: a number that passes Luhn
 /// and lies in one of them is worth hiding even if the issuer has not begun to use it.
-const BRANDS: [Range; 32] = [
+const BRANDS: [Range; 35] = [
     (4, 4, 1, 16, 16),
     (4, 4, 1, 13, 13),
     (4, 4, 1, 19, 19),
@@ -46,6 +46,9 @@ const BRANDS: [Range; 32] = [
     (639, 639, 3, 12, 19),
     (604, 604, 3, 12, 19),
     (56, 58, 2, 12, 19),
+    (50, 50, 2, 16, 19),
+    (63, 63, 2, 16, 19),
+    (67, 67, 2, 16, 19),
 ];
 
 /// Elo, Hipercard, UATP, Verve, and the oldest Maestro prefix, which begins with a zero.
@@ -105,6 +108,7 @@ mod tests {
             ("2200700000000000", true),
             ("6759649826438453", true),
             ("060412345678", true),
+            ("6773938738460206", true),
             ("1763298000123", false),
             ("1763298000123456", false),
             ("9780306406157", false),

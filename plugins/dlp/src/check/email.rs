@@ -2,7 +2,8 @@
 
 /// Endings of files that are called `name@2x.png`; none of them is a top-level domain.
 const FILES: [&str; 16] = [
-    "png", "jpg", "jpeg", "gif", "svg", "webp", "js", "ts", "css", "json", "html", "lock", "tgz", "gz", "service", "yaml",
+    "png", "jpg", "jpeg", "gif", "svg", "webp", "js", "ts", "css", "json", "html", "lock", "tgz", "gz", "service",
+    "yaml",
 ];
 
 pub fn holds(text: &str) -> bool {
@@ -30,7 +31,8 @@ fn is_domain(domain: &str) -> bool {
             && label.chars().all(|letter| letter.is_alphanumeric() || letter == '-' || letter == '_' || is_mark(letter))
     };
     let top = last.chars().count() >= 2
-        && (last.chars().all(|letter| letter.is_alphabetic() || is_mark(letter)) || last.to_ascii_lowercase().starts_with("xn--"));
+        && (last.chars().all(|letter| letter.is_alphabetic() || is_mark(letter))
+            || last.to_ascii_lowercase().starts_with("xn--"));
     domain.len() <= 1000
         && rest.split('.').all(label)
         && top

@@ -36,7 +36,9 @@ pub fn steuer_id(text: &str) -> bool {
 /// Spanish DNI and NIE: the number modulo 23 says the letter.
 pub fn dni(text: &str) -> bool {
     let clean: String = text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_uppercase();
-    let Some((number, letter)) = clean.len().checked_sub(1).and_then(|at| clean.split_at_checked(at)) else { return false };
+    let Some((number, letter)) = clean.len().checked_sub(1).and_then(|at| clean.split_at_checked(at)) else {
+        return false;
+    };
     let number = match number.split_at_checked(1) {
         Some(("X", rest)) => format!("0{rest}"),
         Some(("Y", rest)) => format!("1{rest}"),
@@ -50,7 +52,8 @@ pub fn dni(text: &str) -> bool {
 
 /// Italian codice fiscale: sixteen characters, the last from two tables by position.
 pub fn codice_fiscale(text: &str) -> bool {
-    const ODD: [u32; 26] = [1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23];
+    const ODD: [u32; 26] =
+        [1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23];
     let clean: Vec<u8> = text.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_uppercase()).collect();
     let value = |byte: &u8| if byte.is_ascii_digit() { byte - b'0' } else { byte - b'A' };
     let sum: u32 = clean
@@ -62,7 +65,8 @@ pub fn codice_fiscale(text: &str) -> bool {
             _ => u32::from(value(byte)),
         })
         .sum();
-    clean.len() == 16 && clean.last().is_some_and(|last| last.is_ascii_uppercase() && u32::from(last - b'A') == sum % 26)
+    clean.len() == 16
+        && clean.last().is_some_and(|last| last.is_ascii_uppercase() && u32::from(last - b'A') == sum % 26)
 }
 
 /// Dutch BSN: the eleven-test, last weight negative.
@@ -93,7 +97,10 @@ pub fn personnummer(text: &str) -> bool {
     let Some(skipped) = digits.count().checked_sub(10) else { return false };
     let (month, day) = (digits.part(skipped + 2, 2), digits.part(skipped + 4, 2) % 60);
     let ten = digits.all().get(skipped..).unwrap_or_default();
-    matches!(skipped, 0 | 2) && (1..=12).contains(&month) && (1..=31).contains(&day) && luhn::sum(ten).is_multiple_of(10)
+    matches!(skipped, 0 | 2)
+        && (1..=12).contains(&month)
+        && (1..=31).contains(&day)
+        && luhn::sum(ten).is_multiple_of(10)
 }
 
 /// Swiss AHV: 756 and the check digit of an EAN.

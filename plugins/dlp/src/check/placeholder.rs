@@ -2,16 +2,47 @@
 
 /// Parts that no generated secret has. Short ones would be found in random texts by chance, so none is below five letters.
 const WORDS: [&str; 33] = [
-    "your_", "your-", "yourapi", "yourkey", "yoursecret", "yourtoken", "yourpass", "example_", "example-", "_example", "-example",
-    "placeholder", "changeme", "change_me", "change-me", "replace", "insert", "dummy", "sample", "redacted", "not_a_real", "notreal",
-    "fake_", "fake-", "todo:", "_here", "-here", "mysecret", "my_secret", "my-secret", "undefined", "xxxxx", "*****",
+    "your_",
+    "your-",
+    "yourapi",
+    "yourkey",
+    "yoursecret",
+    "yourtoken",
+    "yourpass",
+    "example_",
+    "example-",
+    "_example",
+    "-example",
+    "placeholder",
+    "changeme",
+    "change_me",
+    "change-me",
+    "replace",
+    "insert",
+    "dummy",
+    "sample",
+    "redacted",
+    "not_a_real",
+    "notreal",
+    "fake_",
+    "fake-",
+    "todo:",
+    "_here",
+    "-here",
+    "mysecret",
+    "my_secret",
+    "my-secret",
+    "undefined",
+    "xxxxx",
+    "*****",
 ];
 
 pub fn is_one(text: &str) -> bool {
     let lower = password_of(text).to_ascii_lowercase();
     let value = lower.trim_matches(|letter: char| matches!(letter, '"' | '\'' | '`' | ' '));
-    let wrapped = [("<", ">"), ("${", "}"), ("{{", "}}"), ("%", "%"), ("[", "]"), ("$(", ")")];
-    wrapped.iter().any(|(open, close)| value.starts_with(open) && value.ends_with(close))
+    // What opens is enough: the other end may be beyond what a pattern takes.
+    ["<", "${", "{{", "$(", "%{", "#{"].iter().any(|open| value.starts_with(open))
+        || (value.starts_with('%') && value.ends_with('%'))
         || value.contains("...")
         || value.contains('…')
         || WORDS.iter().any(|word| value.contains(word))

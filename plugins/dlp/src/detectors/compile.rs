@@ -44,6 +44,7 @@ struct Gathered {
     colons: Vec<(u32, u16)>,
     windows: Vec<u16>,
     everywhere: Vec<u16>,
+    asked: BTreeMap<String, Vec<u16>>,
 }
 
 pub(super) fn compile(written: Vec<WrittenDetector>) -> Result<Detectors, Vec<Problem>> {
@@ -112,6 +113,9 @@ impl Gathered {
                 None
             }
         });
+        for word in one.context.iter().filter(|context| context.required).flat_map(|context| &context.words) {
+            self.asked.entry(word.to_lowercase()).or_default().push(index);
+        }
         if let Some((least, most)) = one.digits {
             if least < 4 || most < least || most > 64 {
                 self.problems.push(problem(&id, "digits", "from 4 to 64, the smaller number first"));
@@ -191,6 +195,14 @@ impl Gathered {
         } else {
             Some(AhoCorasick::builder().ascii_case_insensitive(true).build(&self.words).map_err(built)?)
         };
+        let mut asked = None;
+        let mut asked_by = Vec::new();
+        if !self.asked.is_empty() {
+            let built_of =
+                AhoCorasick::builder().ascii_case_insensitive(true).build(self.asked.keys()).map_err(built)?;
+            asked = Some(built_of);
+            asked_by = self.asked.into_values().collect();
+        }
         let windows = self.compiled.iter().filter_map(|one| one.window).map(|(least, _)| least);
         let least = Least {
             digits: self.digits.iter().map(|(least, _)| *least).chain(windows).min().unwrap_or(u32::MAX),
@@ -213,6 +225,8 @@ impl Gathered {
             runs: self.runs,
             colons: self.colons,
             windows: self.windows,
+            asked,
+            asked_by,
             everywhere: self.everywhere,
             least,
         })
@@ -273,11 +287,14 @@ fn regex(text: &str) -> Result<Regex, String> {
 
 /// Whether every match begins with one of the literals.
 fn begins_with(pattern: &str, literals: &[&str]) -> bool {
-    let parsed = regex_syntax::ParserBuilder::new().unicode(false).utf8(false).build().parse(pattern);
+    // In small letters only: case is nothing to an anchor, and all ways to write a word are too many to be listed.
+    let plain = pattern.replace("(?i:", "(?:");
+    let parsed = regex_syntax::ParserBuilder::new().unicode(false).utf8(false).build().parse(&plain);
     let Ok(hir) = parsed else {
         return false;
     };
-    let prefixes = Extractor::new().extract(&hir);
+    // Ninety countries with a digit behind each are still few enough.
+    let prefixes = Extractor::new().limit_total(2048).extract(&hir);
     let Some(found) = prefixes.literals() else {
         return false;
     };

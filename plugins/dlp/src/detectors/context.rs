@@ -86,11 +86,18 @@ fn header(text: &str, at: usize) -> Option<Range<usize>> {
     let mut start = 0;
     for (index, name) in first.split(sign).enumerate() {
         if index == column {
-            return Some(start..start + name.len());
+            return is_name(name).then(|| start..start + name.len());
         }
         start += name.len() + sign.len_utf8();
     }
     None
+}
+
+/// The first line of prose or of code has commas too; the head of a column is a name and no more.
+fn is_name(head: &str) -> bool {
+    const LONGEST: usize = 48;
+    let head = head.trim().trim_matches(['"', '\'', '`']);
+    head.len() <= LONGEST && head.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | '/' | '#'))
 }
 
 /// Signs outside quotes.

@@ -3,12 +3,12 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use regex_automata::{Anchored, Input};
 use smallvec::SmallVec;
 
-use super::{Boundary, Compiled, Detectors, View, digits};
+use super::seen::{BEFORE, Marks, SHORTLY_BEFORE, Seen};
+use super::{Detectors, View};
 use crate::mapped::{Mapped, small};
-use crate::spots::{DigitRun, Spot, spots};
+use crate::spots::{Spot, spots};
 use crate::{encoded, escapes, fold};
 
 /// Something found, with its value as a reader would write it.
@@ -35,13 +35,6 @@ const PEELED_LAYERS: u8 = 6;
 const BUDGET: usize = 4;
 /// Short texts may be read more often.
 const SMALL_CHANGE: usize = 4096;
-/// How far before its anchor a match may begin, and how far behind it it may end.
-const BEFORE: usize = 320;
-const BEHIND: usize = 16 * 1024;
-/// The same for anchors that are much of the match themselves: digits, colons, runs.
-const SHORTLY_BEFORE: usize = 32;
-/// Matches near one anchor that turn out to be nothing, before it is given up.
-const TRIES: usize = 8;
 
 #[derive(Clone, Copy)]
 struct Layers {
@@ -49,7 +42,6 @@ struct Layers {
     decode: u8,
 }
 
-type Done = SmallVec<[(u16, usize); 8]>;
 type Runs = SmallVec<[Range<usize>; 8]>;
 
 impl Detectors {
@@ -152,7 +144,7 @@ impl Detectors {
 
     /// The text as it stands. Returns the runs that may be encoded texts.
     fn plain(&self, text: &str, key: Option<&str>, view: View, out: &mut Vec<Found>) -> Runs {
-        let mut seen = Seen { set: self, text, key, view, out, done: Done::new() };
+        let mut seen = Seen { set: self, text, key, view, out, marks: Marks::new(), spoken: None };
         for literal in self.literals.find_overlapping_iter(text) {
             let begun = self.begun.get(literal.pattern().as_usize());
             for detector in begun.into_iter().flatten() {
@@ -187,6 +179,20 @@ impl Detectors {
         });
         runs.retain(|run| encoded::plausible(text.as_bytes().get(run.clone()).unwrap_or_default()));
         runs
+    }
+
+    pub(super) fn spoken(&self, text: &str, key: Option<&str>) -> SmallVec<[u64; 16]> {
+        let mut bits: SmallVec<[u64; 16]> = SmallVec::from_elem(0, self.compiled.len().div_ceil(64));
+        for part in [Some(text), key].into_iter().flatten() {
+            for word in self.asked.iter().flat_map(|asked| asked.find_overlapping_iter(part)) {
+                for index in self.asked_by.get(word.pattern().as_usize()).into_iter().flatten() {
+                    if let Some(bits) = bits.get_mut(usize::from(index / 64)) {
+                        *bits |= 1 << (index % 64);
+                    }
+                }
+            }
+        }
+        bits
     }
 
     /// Of two that overlap the longer stays, or the more severe, or the one written first; it takes the other's place too.
@@ -227,183 +233,4 @@ fn join_lines(text: &[u8], runs: &mut Runs, run: Range<usize>) {
         }
     }
     runs.push(run);
-}
-
-/// One text being looked at.
-struct Seen<'s> {
-    set: &'s Detectors,
-    text: &'s str,
-    key: Option<&'s str>,
-    view: View,
-    out: &'s mut Vec<Found>,
-    /// Where each detector's last match ended: an anchor inside it begins nothing new.
-    done: Done,
-}
-
-impl<'s> Seen<'s> {
-    fn try_at(&mut self, index: u16, anchor: Range<usize>, before: usize) {
-        let set: &'s Detectors = self.set;
-        let Some(detector) = set.compiled.get(usize::from(index)) else {
-            return;
-        };
-        let Some(pattern) = &detector.pattern else {
-            return;
-        };
-        let done = self.done.iter().find(|(of, _)| *of == index).map_or(0, |(_, end)| *end);
-        if anchor.start < done {
-            return;
-        }
-        let end = (anchor.end + BEHIND).min(self.text.len());
-        let input = Input::new(self.text);
-        if detector.begins_with_anchor {
-            if let Some(found) = pattern.search(&input.span(anchor.start..end).anchored(Anchored::Yes)) {
-                self.take(index, detector, found.range());
-            }
-            return;
-        }
-        let mut start = anchor.start.saturating_sub(before).max(done);
-        for _ in 0..TRIES {
-            let Some(found) = pattern.search(&Input::new(self.text).span(start..end)) else {
-                return;
-            };
-            if found.start() >= anchor.end {
-                return;
-            }
-            if found.end() <= anchor.start {
-                // Somebody else's: it has an anchor of its own.
-                start = found.end().max(start + 1);
-            } else if self.take(index, detector, found.range()) {
-                return;
-            } else {
-                // A later beginning may still be something.
-                start = found.start() + 1;
-            }
-        }
-    }
-
-    fn try_everywhere(&mut self, index: u16) {
-        let set: &'s Detectors = self.set;
-        let Some(detector) = set.compiled.get(usize::from(index)) else {
-            return;
-        };
-        if let Some(pattern) = &detector.pattern {
-            for found in pattern.find_iter(self.text).filter(|found| !found.is_empty()) {
-                self.take(index, detector, found.range());
-            }
-        }
-    }
-
-    fn word(&mut self, word: usize, range: Range<usize>) {
-        let set: &'s Detectors = self.set;
-        let Some((index, exact)) = set.of_word.get(word) else {
-            return;
-        };
-        let Some(detector) = set.compiled.get(usize::from(*index)) else {
-            return;
-        };
-        if exact.as_deref().is_none_or(|exact| self.text.get(range.clone()) == Some(exact)) {
-            self.take(*index, detector, range);
-        }
-    }
-
-    fn digits(&mut self, run: DigitRun) {
-        let set: &'s Detectors = self.set;
-        let bytes = self.text.as_bytes();
-        if digits::in_uuid(bytes, run) {
-            return;
-        }
-        for (_, detector) in set.digits.iter().filter(|(least, _)| run.count >= *least) {
-            self.try_at(*detector, run.start..run.end, SHORTLY_BEFORE);
-        }
-        for (_, detector) in set.dots.iter().filter(|(least, _)| run.dots >= *least) {
-            self.try_at(*detector, run.start..run.end, SHORTLY_BEFORE);
-        }
-        for (index, detector, wanted) in set.windowed() {
-            digits::windows(self.text, run, wanted, |window| self.window(index, detector, window));
-        }
-    }
-
-    /// A window with the signs before it that belong to a number, or without them.
-    fn window(&mut self, index: u16, detector: &Compiled, window: Range<usize>) -> bool {
-        let before = self.text.as_bytes().get(..window.start).unwrap_or_default();
-        let signs = before.iter().rev().take(2).take_while(|byte| matches!(byte, b'+' | b'(')).count();
-        let extended = window.start - signs..window.end;
-        if signs > 0 && self.fits(detector, extended.clone()) && self.take(index, detector, extended) {
-            return true;
-        }
-        self.fits(detector, window.clone()) && self.take(index, detector, window)
-    }
-
-    fn fits(&self, detector: &Compiled, window: Range<usize>) -> bool {
-        let Some(pattern) = &detector.pattern else {
-            return true;
-        };
-        let input = Input::new(self.text).span(window.clone()).anchored(Anchored::Yes);
-        pattern.search(&input).is_some_and(|found| found.end() == window.end)
-    }
-
-    /// Whether what was matched is what was meant; then it is found.
-    fn take(&mut self, index: u16, detector: &Compiled, matched: Range<usize>) -> bool {
-        if !bounded(self.text.as_bytes(), detector.boundary, &matched) {
-            return false;
-        }
-        let range = whole_letters(self.text, self.value_of(detector, matched.clone()));
-        let Some(value) = self.text.get(range.clone()).filter(|value| !value.is_empty()) else {
-            return false;
-        };
-        if !detector.checks.iter().all(|check| check.passes(value)) {
-            return false;
-        }
-        let context = detector.context.as_ref().filter(|context| context.required);
-        if context.is_some_and(|context| !context.holds(self.text, &matched, self.key)) {
-            return false;
-        }
-        match self.done.iter_mut().find(|(of, _)| *of == index) {
-            Some((_, end)) => *end = matched.end,
-            None => self.done.push((index, matched.end)),
-        }
-        self.out.push(Found {
-            rule: index,
-            start: small(range.start),
-            end: small(range.end),
-            view: self.view,
-            value: value.into(),
-        });
-        true
-    }
-
-    fn value_of(&self, detector: &Compiled, matched: Range<usize>) -> Range<usize> {
-        let Some(pattern) = detector.pattern.as_ref().filter(|_| detector.grouped) else {
-            return matched;
-        };
-        let mut groups = pattern.create_captures();
-        let input = Input::new(self.text).span(matched.clone()).anchored(Anchored::Yes);
-        pattern.search_captures(&input, &mut groups);
-        groups.get_group(1).map_or(matched, |group| group.range())
-    }
-}
-
-fn bounded(text: &[u8], boundary: Boundary, range: &Range<usize>) -> bool {
-    let joins = |byte: Option<&u8>| {
-        byte.is_some_and(|byte| match boundary {
-            Boundary::Word => byte.is_ascii_alphanumeric(),
-            Boundary::Token => byte.is_ascii_alphanumeric() || *byte == b'_',
-            Boundary::Digit => byte.is_ascii_digit(),
-            Boundary::None => false,
-        })
-    };
-    !joins(range.start.checked_sub(1).and_then(|before| text.get(before))) && !joins(text.get(range.end))
-}
-
-/// A pattern of bytes may end inside a character; the character is taken whole.
-fn whole_letters(text: &str, range: Range<usize>) -> Range<usize> {
-    let mut start = range.start.min(text.len());
-    while !text.is_char_boundary(start) {
-        start -= 1;
-    }
-    let mut end = range.end.min(text.len());
-    while !text.is_char_boundary(end) {
-        end += 1;
-    }
-    start..end
 }

@@ -6,7 +6,7 @@ use gateway_protocol::json;
 
 use super::edits::{Edits, escaped};
 use super::walk::Walk;
-use super::{Kind, Redaction};
+use super::{Finding, Kind, Redaction};
 use crate::mapped::{Mapped, small};
 use crate::{Care, Counts};
 
@@ -15,24 +15,37 @@ const NESTED: u8 = 3;
 /// Documents that nest deeper are read as text.
 const DEEPEST: usize = 128;
 
+/// What is known of a string.
+#[derive(Clone, Copy, Default)]
+pub(super) struct About<'p> {
+    pub key: Option<&'p str>,
+    /// Read together with its key: `"password":"..."` says more than its value alone.
+    pub labelled: bool,
+    pub care: Option<Care>,
+    /// How many documents it lies in that lie in strings.
+    pub nested: u8,
+}
+
 impl Redaction<'_> {
     /// Edits are of `text`, which is what a reader of the document would see.
     pub(super) fn string(
         &self,
         text: &str,
-        key: Option<&str>,
-        care: Option<Care>,
-        nested: u8,
+        about: About<'_>,
         edits: &mut Edits,
         found: &mut Counts,
     ) -> Result<(), Arc<str>> {
-        if nested < NESTED && holds_document(text) {
-            return Walk::new(self, text, nested + 1, found, edits)
-                .under(care)
-                .document()
-                .map_err(|blocked| blocked.rule);
+        if about.nested < NESTED && holds_document(text) {
+            let walk = Walk::new(self, text, about.nested + 1, found, edits).under(about.care);
+            return walk.document().map_err(|blocked| blocked.rule);
         }
-        for one in self.findings(text, key, care == Some(Care::Critical)) {
+        let critical = about.care == Some(Care::Critical);
+        let mut findings = match about.key.filter(|_| about.labelled) {
+            Some(key) => self.labelled(text, key, critical),
+            None => self.findings(text, about.key, critical),
+        };
+        findings.retain(|one| one.start < one.end);
+        for one in findings {
             if let Some(with) = self.replacement(&one, Kind::Text, found)? {
                 edits.add(one.start..one.end, with);
             }
@@ -40,22 +53,30 @@ impl Redaction<'_> {
         Ok(())
     }
 
+    /// What is found in a member as a whole, as far as it lies in its value.
+    fn labelled(&self, text: &str, key: &str, critical: bool) -> Vec<Finding> {
+        let label = format!("\"{key}\":\"");
+        let mut findings = self.findings(&format!("{label}{text}\""), Some(key), critical);
+        for one in &mut findings {
+            one.start = one.start.saturating_sub(label.len());
+            one.end = one.end.saturating_sub(label.len()).min(text.len());
+        }
+        findings
+    }
+
     /// The same for what stands between quotes: edits are of the raw text, which begins at `offset`.
-    #[expect(clippy::too_many_arguments, reason = "one place of a document, and what is known of it")]
     pub(super) fn raw_string(
         &self,
         raw: &str,
         offset: usize,
-        key: Option<&str>,
-        care: Option<Care>,
-        nested: u8,
+        about: About<'_>,
         edits: &mut Edits,
         found: &mut Counts,
     ) -> Result<bool, Arc<str>> {
         let mut own = Edits::default();
         let decoded = unescaped(raw);
         let text = decoded.as_ref().map_or(raw, Mapped::text);
-        self.string(text, key, care, nested, &mut own, found)?;
+        self.string(text, about, &mut own, found)?;
         let changed = !own.is_empty();
         for (range, with) in own.into_parts() {
             let range = decoded.as_ref().map_or(range.clone(), |map| map.origin(range));

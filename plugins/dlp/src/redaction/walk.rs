@@ -1,15 +1,16 @@
 //! Walks a document's tokens where they lie. Strings, keys and numbers that something points at are read; the rest is stepped over.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use smallvec::SmallVec;
 
 use super::edits::{Edits, escaped};
+use super::names::Names;
 use super::pieces::{MOST_NEIGHBOURS, Neighbourhood, Neighbours};
-use super::string::unescaped;
-use super::{Finding, Kind, Redaction, UNREADABLE};
+use super::step::{Look, end_of_string};
+use super::string::{About, unescaped};
+use super::{Kind, Redaction, UNREADABLE};
 use crate::mapped::Mapped;
 use crate::paths::Alive;
 use crate::{Blocked, Care, Counts};
@@ -22,19 +23,19 @@ const MOST_SPOTS: usize = 4096;
 pub(super) struct Walk<'w, 'a> {
     pub redaction: &'w Redaction<'a>,
     pub text: &'w str,
-    at: usize,
-    nested: u8,
+    pub at: usize,
+    pub nested: u8,
     pub found: &'w mut Counts,
     pub edits: &'w mut Edits,
     /// Places that deserve a look, in order; what lies before `next` is behind us.
     spots: SmallVec<[u32; 32]>,
     next: usize,
     all: bool,
-    outer: Option<Care>,
+    pub outer: Option<Care>,
     /// Texts that are one text in pieces, as they stand between quotes.
     pub pieces: Neighbours,
-    /// Masked keys, and the object each stands in: two of one name would be one.
-    masked_keys: Vec<(usize, String)>,
+    /// The names of each object, by its place, that has a masked one: two of one name would be one.
+    pub names: HashMap<usize, Names>,
 }
 
 /// Where we are.
@@ -44,6 +45,8 @@ pub(super) struct Place<'p> {
     step: Step<'p>,
     alive: Alive,
     depth: usize,
+    /// Something points at the member's name: name and value are read together, as they would be in a text.
+    labelled: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -63,7 +66,7 @@ impl Place<'_> {
         }
     }
 
-    fn pointer(&self) -> String {
+    pub fn pointer(&self) -> String {
         let before = self.parent.map(Place::pointer).unwrap_or_default();
         match self.step {
             Step::Top => before,
@@ -73,7 +76,7 @@ impl Place<'_> {
     }
 }
 
-type Walked<T = ()> = Result<T, Blocked>;
+pub(super) type Walked<T = ()> = Result<T, Blocked>;
 
 impl<'w, 'a> Walk<'w, 'a> {
     pub fn new(
@@ -95,7 +98,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             all: false,
             outer: None,
             pieces: Neighbours::new(),
-            masked_keys: Vec::new(),
+            names: HashMap::new(),
         }
     }
 
@@ -108,7 +111,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     pub fn document(mut self) -> Walked {
         self.gather();
         let alive = if self.nested == 0 { self.redaction.paths.start() } else { Alive::NONE };
-        let top = Place { parent: None, step: Step::Top, alive, depth: 0 };
+        let top = Place { parent: None, step: Step::Top, alive, depth: 0, labelled: false };
         self.value(&top)?;
         self.blank();
         if self.at < self.text.len() {
@@ -134,7 +137,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     /// Whether something lies in this part, which must not begin before the last one that was asked for.
-    fn pointed_at(&mut self, start: usize, end: usize) -> bool {
+    pub fn pointed_at(&mut self, start: usize, end: usize) -> bool {
         while self.spots.get(self.next).is_some_and(|spot| (*spot as usize) < start) {
             self.next += 1;
         }
@@ -176,14 +179,16 @@ impl<'w, 'a> Walk<'w, 'a> {
             let (start, end) = self.quoted()?;
             let text = self.text;
             let raw = text.get(start..end).unwrap_or_default();
+            let pointed_at = self.pointed_at(start, end);
             let inner = Place {
                 parent: Some(place),
+                labelled: pointed_at,
                 step: Step::Member(raw),
                 alive: self.redaction.paths.step(place.alive, raw),
                 depth: place.depth + 1,
             };
             let care = self.care(&inner);
-            if self.pointed_at(start, end) && care != Some(Care::Opaque) {
+            if pointed_at && care != Some(Care::Opaque) {
                 self.member_name(open, start, end, &inner)?;
             }
             if self.peek() != Some(b':') {
@@ -223,6 +228,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         loop {
             let inner = Place {
                 parent: Some(place),
+                labelled: false,
                 step: Step::Element(index),
                 alive: self.redaction.paths.element(place.alive, index),
                 depth: place.depth + 1,
@@ -248,23 +254,24 @@ impl<'w, 'a> Walk<'w, 'a> {
         self.join(&run, Neighbourhood::Elements, place)
     }
 
-    fn care(&self, place: &Place<'_>) -> Option<Care> {
+    pub fn care(&self, place: &Place<'_>) -> Option<Care> {
         self.redaction.paths.ends(place.alive, place.depth).or(self.outer)
     }
 
-    fn string(&mut self, start: usize, end: usize, place: &Place<'_>) -> Walked {
+    pub fn string(&mut self, start: usize, end: usize, place: &Place<'_>) -> Walked {
         let care = self.care(place);
         if care == Some(Care::Pieces) {
             self.pieces.push((start, end));
         }
-        if !self.pointed_at(start, end) {
+        if !self.pointed_at(start, end) && !place.labelled {
             return Ok(());
         }
         let text = self.text;
         let raw = text.get(start..end).unwrap_or_default();
+        let about = About { key: place.key(), labelled: place.labelled, care, nested: self.nested };
         let changed = self
             .redaction
-            .raw_string(raw, start, place.key(), care, self.nested, self.edits, self.found)
+            .raw_string(raw, start, about, self.edits, self.found)
             .map_err(|rule| blocked(rule, place))?;
         if changed && self.nested == 0 {
             self.found.edited_at(|| place.pointer());
@@ -285,84 +292,15 @@ impl<'w, 'a> Walk<'w, 'a> {
                 own.add(one.start..one.end, with);
             }
         }
-        let Some(mut masked) = own.applied(name) else {
+        let Some(masked) = own.applied(name) else {
             return Ok(());
         };
-        let twins = self.masked_keys.iter().filter(|(of, name)| *of == object && *name == masked).count();
-        self.masked_keys.push((object, masked.clone()));
-        if twins > 0 {
-            masked = format!("{masked} ({})", twins + 1);
-        }
+        let masked = self.unique(object, masked);
         if self.nested == 0 {
             self.found.edited_at(|| place.parent.map(Place::pointer).unwrap_or_default());
         }
         self.edits.add(start..end, escaped(&masked));
         Ok(())
-    }
-
-    fn number(&mut self, place: &Place<'_>) -> Walked {
-        let start = self.at;
-        self.skip(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E'));
-        if !self.pointed_at(start, self.at) {
-            return Ok(());
-        }
-        let text = self.text;
-        let written = text.get(start..self.at).unwrap_or_default();
-        let plain = in_full(written);
-        let shown = plain.as_deref().unwrap_or(written);
-        let critical = self.care(place) == Some(Care::Critical);
-        let Some(one) = self.redaction.findings(shown, place.key(), critical).into_iter().next() else {
-            return Ok(());
-        };
-        let whole = Finding { value: written.into(), ..one };
-        let with = self.redaction.replacement(&whole, Kind::Number, self.found).map_err(|rule| blocked(rule, place))?;
-        if let Some(with) = with {
-            if self.nested == 0 {
-                self.found.edited_at(|| place.pointer());
-            }
-            self.edits.add(start..self.at, with);
-        }
-        Ok(())
-    }
-
-    /// Base64 of a text, if the object that holds it says so; otherwise nobody's to read.
-    fn binary(&mut self, object: usize, place: &Place<'_>) -> Walked {
-        let (start, end) = self.quoted()?;
-        if !self.says_text(object) {
-            return Ok(());
-        }
-        let raw = self.text.get(start..end).unwrap_or_default();
-        let decoded = unescaped(raw);
-        let letters: String =
-            decoded.as_ref().map_or(raw, Mapped::text).chars().filter(|c| !c.is_ascii_whitespace()).collect();
-        let Some(inner) = STANDARD.decode(letters).ok().and_then(|bytes| String::from_utf8(bytes).ok()) else {
-            return self.string(start, end, place);
-        };
-        let mut own = Edits::default();
-        self.redaction
-            .string(&inner, place.key(), self.outer, self.nested, &mut own, self.found)
-            .map_err(|rule| blocked(rule, place))?;
-        if let Some(edited) = own.applied(&inner) {
-            if self.nested == 0 {
-                self.found.edited_at(|| place.pointer());
-            }
-            self.edits.add(start..end, STANDARD.encode(edited));
-        }
-        Ok(())
-    }
-
-    /// Whether the object that begins at `open` has a `mimeType` of text.
-    fn says_text(&self, open: usize) -> bool {
-        let mut look = Look { text: self.text.as_bytes(), at: open };
-        look.mime_type(self.text).is_some_and(|mime| {
-            let mime = mime.to_ascii_lowercase();
-            ["text/", "application/json", "application/xml", "application/yaml"]
-                .iter()
-                .any(|known| mime.starts_with(known))
-                || ["+json", "+xml"]
-                    .iter()
-                    .any(|known| mime.split(';').next().unwrap_or_default().trim().ends_with(known))
-        })
     }
 
     fn step_over(&mut self) -> Walked {
@@ -382,7 +320,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     #[inline]
-    fn skip(&mut self, kind: impl Fn(u8) -> bool) {
+    pub fn skip(&mut self, kind: impl Fn(u8) -> bool) {
         let bytes = self.text.as_bytes();
         while bytes.get(self.at).is_some_and(|byte| kind(*byte)) {
             self.at += 1;
@@ -390,98 +328,12 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     /// Start and end of what stands between the quotes.
-    fn quoted(&mut self) -> Walked<(usize, usize)> {
+    pub fn quoted(&mut self) -> Walked<(usize, usize)> {
         let start = self.at + 1;
         let end = end_of_string(self.text.as_bytes(), start).ok_or_else(unreadable)?;
         self.at = end + 1;
         Ok((start, end))
     }
-}
-
-fn end_of_string(bytes: &[u8], start: usize) -> Option<usize> {
-    let mut at = start;
-    loop {
-        let sign = at + memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
-        if bytes.get(sign) == Some(&b'"') {
-            return Some(sign);
-        }
-        at = sign + 2;
-    }
-}
-
-/// A reader that only steps over things.
-struct Look<'t> {
-    text: &'t [u8],
-    at: usize,
-}
-
-impl Look<'_> {
-    fn value(&mut self) -> Option<()> {
-        let mut depth = 0_usize;
-        loop {
-            match self.text.get(self.at)? {
-                b'"' => self.at = end_of_string(self.text, self.at + 1)? + 1,
-                b'{' | b'[' => {
-                    depth += 1;
-                    self.at += 1;
-                    continue;
-                }
-                b'}' | b']' => {
-                    depth = depth.checked_sub(1)?;
-                    self.at += 1;
-                }
-                b',' | b':' | b' ' | b'\n' | b'\r' | b'\t' => {
-                    self.at += 1;
-                    continue;
-                }
-                _ => {
-                    let plain = |byte: &u8| !matches!(byte, b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t');
-                    self.at += self.text.get(self.at..)?.iter().take_while(|byte| plain(byte)).count();
-                }
-            }
-            if depth == 0 {
-                return Some(());
-            }
-        }
-    }
-
-    fn mime_type<'t>(&mut self, text: &'t str) -> Option<&'t str> {
-        self.at += 1;
-        loop {
-            self.blank();
-            let start = self.at + 1;
-            let end = end_of_string(self.text, start)?;
-            self.at = end + 1;
-            self.blank();
-            self.at += 1;
-            self.blank();
-            if text.get(start..end)? == "mimeType" && self.text.get(self.at) == Some(&b'"') {
-                let start = self.at + 1;
-                return text.get(start..end_of_string(self.text, start)?);
-            }
-            self.value()?;
-            self.blank();
-            if self.text.get(self.at) != Some(&b',') {
-                return None;
-            }
-            self.at += 1;
-        }
-    }
-
-    fn blank(&mut self) {
-        while matches!(self.text.get(self.at), Some(b' ' | b'\n' | b'\r' | b'\t')) {
-            self.at += 1;
-        }
-    }
-}
-
-/// `4.111111111111111e15` as the integer it is; `None` where it is none or is written as one.
-fn in_full(written: &str) -> Option<String> {
-    if !written.contains(['e', 'E']) && !written.ends_with(".0") {
-        return None;
-    }
-    let number: f64 = written.parse().ok()?;
-    (number.fract() == 0.0 && number.abs() < 1e20).then(|| format!("{number:.0}"))
 }
 
 fn unreadable() -> Blocked {

@@ -74,7 +74,10 @@ fn numbers_are_found_however_they_are_grouped() {
         &["GB82", "WEST", "1234", "5698", "7654", "32"],
         &["536", "90", "4399"],
     ] {
-        for sign in ["-", " ", ".", "\u{a0}", "\u{2009}", "\u{2011}", "\u{2013}", "\u{2014}", "\u{2212}", "\u{3000}", "&nbsp;", "%20", "\\u0020", "&#45;"] {
+        for sign in [
+            "-", " ", ".", "\u{a0}", "\u{2009}", "\u{2011}", "\u{2013}", "\u{2014}", "\u{2212}", "\u{3000}", "&nbsp;",
+            "%20", "\\u0020", "&#45;",
+        ] {
             let text = groups.join(sign);
             for text in [text.clone(), arabic(&text), bold(&text), format!("x: {text}, y")] {
                 if hits(&ALL, &text).len() != 1 {

@@ -54,7 +54,10 @@ fn every_detector_is_whole() {
         assert!(!written.title.is_empty() && !written.tags.is_empty(), "{id}: title and tags");
         assert!(matches!(written.tier, 1 | 2), "{id}: tier");
         assert!(!written.must.is_empty() && !written.must_not.is_empty(), "{id}: samples");
-        assert!(!written.anchors.is_empty() || written.digits.is_some(), "{id}: without an anchor every text is searched");
+        assert!(
+            !written.anchors.is_empty() || written.digits.is_some(),
+            "{id}: without an anchor every text is searched"
+        );
     }
     // Others name these: tests, documents, tenants' rows.
     for id in "email phone payment_card iban us_ssn ca_sin fr_nir passport ip_address mac_address jwt private_key \

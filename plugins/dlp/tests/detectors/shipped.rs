@@ -43,8 +43,5 @@ pub fn rule(set: &Detectors, hit: &Hit) -> String {
 
 /// Rule and text of everything found, for messages.
 pub fn told(set: &Detectors, text: &str) -> Vec<(String, String)> {
-    hits(set, text)
-        .iter()
-        .map(|hit| (rule(set, hit), text[hit.start as usize..hit.end as usize].to_owned()))
-        .collect()
+    hits(set, text).iter().map(|hit| (rule(set, hit), text[hit.start as usize..hit.end as usize].to_owned())).collect()
 }

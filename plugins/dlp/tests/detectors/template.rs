@@ -66,7 +66,11 @@ impl Source {
         if name == "jwt" {
             let part = |text: &str| URL_SAFE_NO_PAD.encode(text);
             let signature = self.of_letters(&format!("{UPPER}{LOWER}{DIGITS}_-"), 43);
-            return Some(format!("{}.{}.{signature}", part(r#"{"alg":"HS256","typ":"JWT"}"#), part(r#"{"sub":"1234"}"#)));
+            return Some(format!(
+                "{}.{}.{signature}",
+                part(r#"{"alg":"HS256","typ":"JWT"}"#),
+                part(r#"{"sub":"1234"}"#)
+            ));
         }
         let (kind, count) = name.split_once(':')?;
         let letters = match kind {

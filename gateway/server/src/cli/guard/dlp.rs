@@ -1,0 +1,110 @@
+//! `guard dlp`: personal data and secrets in texts, and the texts without them.
+//!
+//! Every rule counts and masks here, whatever is done about it elsewhere; hashes have no key, because nothing here is kept.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use gateway_dlp::{Action, Actions, Counts, Detectors, Paths, Redaction};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Failure, Place, lines};
+use crate::policy_files::load_detectors;
+
+#[derive(Debug, Args)]
+pub struct DlpArgs {
+    #[command(flatten)]
+    place: Place,
+    /// A file of detectors, in place of all others
+    #[arg(long, value_name = "FILE")]
+    rules: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    text: String,
+}
+
+pub fn run(args: &DlpArgs) -> Result<(), Failure> {
+    let detectors = load_detectors(args.place.config()?.policies.as_deref(), args.rules.as_deref())?;
+    lines(|line| judged(&detectors, line))
+}
+
+/// One bad line is answered like any other, and the next one is read.
+fn judged(detectors: &Detectors, line: &[u8]) -> Value {
+    let unreadable = |id: Value, what: String| json!({"id": id, "text": null, "findings": [], "error": what});
+    let document: Value = match serde_json::from_slice(line) {
+        Ok(document) => document,
+        Err(error) => return unreadable(Value::Null, format!("the line is no JSON: {error}")),
+    };
+    let id = document.get("id").cloned().unwrap_or_default();
+    let asked: Asked = match serde_json::from_value(document) {
+        Ok(asked) => asked,
+        Err(error) => return unreadable(id, error.to_string()),
+    };
+    let mut hits = Vec::new();
+    detectors.scan(&asked.text, None, &mut hits);
+    let findings: Vec<_> = hits
+        .iter()
+        .map(|hit| {
+            let rule = detectors.rules().get(usize::from(hit.rule)).map_or("", |rule| &*rule.id);
+            json!({"rule": rule, "start": hit.start, "end": hit.end})
+        })
+        .collect();
+    let (actions, paths) = (Actions::all(Action::Mask), Paths::default());
+    let redaction =
+        Redaction { sets: [detectors].into_iter().collect(), actions: &actions, key: &[0; 32], paths: &paths };
+    match redaction.text(&asked.text, &mut Counts::default()) {
+        Ok(masked) => json!({"id": id, "text": masked.unwrap_or(asked.text), "findings": findings}),
+        Err(blocked) => unreadable(id, blocked.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+    use super::*;
+
+    #[test]
+    fn a_line_is_masked_and_its_findings_are_bytes_of_the_input() {
+        let detectors = load_detectors(None, None).unwrap();
+        for (line, expected) in [
+            (
+                r#"{"id": 1, "text": "é: jane@example.org, card 4111 1111 1111 1111"}"#,
+                json!({"id": 1, "text": "é: [EMAIL], card [CARD]", "findings": [
+                    {"rule": "email", "start": 4, "end": 20}, {"rule": "payment_card", "start": 27, "end": 46}]}),
+            ),
+            (
+                r#"{"id": "a", "text": "order 4111 1111 1111 1112"}"#,
+                json!({"id": "a", "text": "order 4111 1111 1111 1112", "findings": []}),
+            ),
+            (r#"{"text": ""}"#, json!({"id": null, "text": "", "findings": []})),
+        ] {
+            assert_eq!(judged(&detectors, line.as_bytes()), expected, "{line}");
+        }
+        for line in ["{", r#"{"id": 2}"#, r#"{"id": 2, "text": 7}"#, "[]"] {
+            let answer = judged(&detectors, line.as_bytes());
+            assert!(answer.get("error").is_some_and(Value::is_string), "{line}: {answer}");
+        }
+    }
+
+    #[test]
+    fn a_file_takes_the_place_of_the_shipped_detectors() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("own.yaml");
+        std::fs::write(&path, "detectors: [{ id: badge, pattern: 'AC-[0-9]{6}', anchors: ['ac-'] }]").unwrap();
+        let detectors = load_detectors(None, Some(&path)).unwrap();
+        let answer = judged(&detectors, br#"{"id": 1, "text": "AC-123456 of jane@example.org"}"#);
+        assert_eq!(answer["text"], "[BADGE] of jane@example.org");
+
+        std::fs::write(&path, "detectors: [{ id: badge, pattern: 'AC-[0-9', anchors: ['ac-'], colour: red }]").unwrap();
+        let problems = load_detectors(None, Some(&path)).err().unwrap();
+        assert!(problems.iter().any(|problem| problem.path == "detectors[0].colour"), "{problems:?}");
+
+        std::fs::write(&path, "detectors: [{ id: badge, pattern: 'AC-[0-9', anchors: ['ac-'] }]").unwrap();
+        let problems = load_detectors(None, Some(&path)).err().unwrap();
+        let told = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        assert!(told.contains("own.yaml: detectors[0].pattern: "), "{told}");
+    }
+}
