@@ -111,7 +111,7 @@ fn compare(namespace: &str, tools: &[Value], unless: &[&str]) {
     }
 }
 
-fn stdio(package: &str, arguments: &[&str], environment: Value) -> Value {
+fn stdio(package: &str, arguments: &[&str], environment: &Value) -> Value {
     let module = servers::module(package);
     assert!(module.exists(), "{package} is not installed: run `tests/run --only-env`");
     let arguments: Vec<_> = std::iter::once(json!(module)).chain(arguments.iter().map(|text| json!(text))).collect();
@@ -123,7 +123,7 @@ fn stdio(package: &str, arguments: &[&str], environment: Value) -> Value {
 async fn supabase_has_31_tools() {
     let features = "--features=account,database,debugging,development,functions,branching,storage";
     let package = "@supabase/mcp-server-supabase/dist/cli.js";
-    let tools = listed("supabase", stdio(package, &["--access-token", "made-up", features], json!({}))).await;
+    let tools = listed("supabase", stdio(package, &["--access-token", "made-up", features], &json!({}))).await;
     assert_eq!(tools.len(), 31);
     compare("supabase", &tools, &[]);
 }
@@ -131,7 +131,7 @@ async fn supabase_has_31_tools() {
 #[tokio::test(flavor = "multi_thread")]
 async fn notion_has_24_tools() {
     let package = "@notionhq/notion-mcp-server/bin/cli.mjs";
-    let tools = listed("notion", stdio(package, &[], json!({ "NOTION_TOKEN": "ntn_made_up" }))).await;
+    let tools = listed("notion", stdio(package, &[], &json!({ "NOTION_TOKEN": "ntn_made_up" }))).await;
     assert_eq!(tools.len(), 24);
     compare("notion", &tools, &[]);
 }
@@ -185,7 +185,7 @@ async fn filesystem_github_and_postgres() {
         ("postgres", "@modelcontextprotocol/server-postgres/dist/index.js", postgres().as_str(), 1),
     ] {
         let arguments: Vec<_> = (!argument.is_empty()).then_some(argument).into_iter().collect();
-        let tools = listed(namespace, stdio(package, &arguments, json!({}))).await;
+        let tools = listed(namespace, stdio(package, &arguments, &json!({}))).await;
         assert_eq!(tools.len(), count, "{namespace}");
         compare(namespace, &tools, &[]);
     }

@@ -40,6 +40,9 @@ pub(super) struct Scope {
     pub tenant: Arc<TenantRules>,
 }
 
+/// What becomes of an action under a mode.
+type Change = fn(Action) -> Action;
+
 impl Scope {
     pub fn redaction<'a>(&'a self, rules: &'a DlpRules, actions: &'a Actions, paths: &'a Paths) -> Redaction<'a> {
         Redaction { sets: sets(rules, &self.tenant), actions, key: &self.key, paths }
@@ -145,12 +148,12 @@ impl Scopes {
                 said.or_else(|| of_tool(rule)).unwrap_or_else(|| rules.action(rule, way))
             })
             .collect();
-        let actions = |change: fn(Action) -> Action| {
+        let actions = |change: Change| {
             let list = |all: &[Action]| all.iter().map(|action| rules::done(change(*action))).collect::<Arc<[_]>>();
             let otherwise = change(rules::by_severity_of(rules.said(way)));
             Actions::new([list(&shipped), list(&owned)], rules::done(otherwise))
         };
-        let (as_is, softened): (fn(Action) -> Action, fn(Action) -> Action) = match self.mode {
+        let (as_is, softened): (Change, Change) = match self.mode {
             PluginMode::Enforce => (|action| action, |action| action.min(Action::Mask)),
             PluginMode::Observe => (|_| Action::Observe, |_| Action::Observe),
         };

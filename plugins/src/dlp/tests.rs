@@ -65,6 +65,7 @@ pub(super) fn plugin(mode: PluginMode) -> Dlp {
     Dlp::new(&policies, mode, Arc::new(|_| [7; 32]))
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "tests read better so")]
 pub(super) fn exchange(method: &str, params: Value, handling: Option<DlpHandling>) -> Exchange {
     let ask = Ask::Message(Message::request(1, method, params.as_object().cloned()));
     let subject = match method {

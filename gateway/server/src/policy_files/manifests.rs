@@ -239,7 +239,7 @@ fn soundly(written: WrittenHandling, manifest: Option<&ToolManifest>, path: &str
 
 /// `off` (which YAML may read as false), or which argument it is. What cannot be read stays what is found by name.
 fn read_sql(written: Value, path: &str, problems: &mut Problems) -> SqlHandling {
-    if written == Value::from("off") || written == Value::from(false) {
+    if written == "off" || written == false {
         return SqlHandling::Off;
     }
     let Some(sql) = read::<SqlArgument>(written, path, problems) else { return SqlHandling::Unsaid };

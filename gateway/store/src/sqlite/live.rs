@@ -102,7 +102,7 @@ fn optional_json(row: &SqliteRow, column: &str) -> Result<Option<Value>, BoxErro
 
 /// A row made by hand may have any text for its id; only the gateway's own lead back to it.
 fn own_id(row: &SqliteRow) -> Uuid {
-    uuid(row, "id").unwrap_or(Uuid::nil())
+    uuid(row, "id").unwrap_or_default()
 }
 
 pub(super) fn agent_policy(row: &SqliteRow) -> Result<AgentPolicyRow, BoxError> {

@@ -273,6 +273,7 @@ fn regex(text: &str) -> Result<Regex, String> {
             .syntax(syntax::Config::new().unicode(false).utf8(false).nest_limit(64))
             .configure(meta::Config::new().utf8_empty(false).nfa_size_limit(Some(LARGEST_PATTERN)))
             .build(text)
+            .map_err(Box::new)
     };
     match catch_unwind(build) {
         Ok(Ok(regex)) => Ok(regex),

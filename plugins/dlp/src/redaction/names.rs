@@ -17,12 +17,12 @@ pub(super) struct Names {
 
 impl Walk<'_, '_> {
     /// The name, or the name with the first number that nobody in the object has.
-    pub(super) fn unique(&mut self, object: usize, name: String) -> String {
+    pub(super) fn unique(&mut self, object: usize, name: &str) -> String {
         let text = self.text;
         let names =
             self.names.entry(object).or_insert_with(|| Names { taken: names(text, object), ..Names::default() });
-        let next = names.next.entry(name.clone()).or_insert(1);
-        let mut unique = if *next == 1 { name.clone() } else { format!("{name} ({next})") };
+        let next = names.next.entry(name.to_owned()).or_insert(1);
+        let mut unique = if *next == 1 { name.to_owned() } else { format!("{name} ({next})") };
         while names.taken.contains(&unique) {
             *next += 1;
             unique = format!("{name} ({next})");

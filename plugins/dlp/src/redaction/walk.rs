@@ -295,7 +295,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         let Some(masked) = own.applied(name) else {
             return Ok(());
         };
-        let masked = self.unique(object, masked);
+        let masked = self.unique(object, &masked);
         if self.nested == 0 {
             self.found.edited_at(|| place.parent.map(Place::pointer).unwrap_or_default());
         }

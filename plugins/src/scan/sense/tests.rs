@@ -1,4 +1,5 @@
 //! Which meetings of concepts are found, whatever the order of words, and what belongs to a tool's own purpose.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use gateway_core::definitions::{Accepted, Scanner};
 use serde_json::{Value, json};
