@@ -113,9 +113,10 @@ mod tests {
     fn grammars() -> SqlGrammars {
         let list = |text: &str| serde_saphyr::from_str::<gateway_sql::WrittenList>(text).unwrap().into();
         SqlGrammars::new(Lists {
+            postgres: list(include_str!("../../policies/sql/postgres.yaml")),
             sqlite: list(include_str!("../../policies/sql/sqlite.yaml")),
+            mysql: list(include_str!("../../policies/sql/mysql.yaml")),
             generic: list(include_str!("../../policies/sql/generic.yaml")),
-            ..Lists::default()
         })
     }
 

@@ -37,6 +37,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as directory:
         port, config = free_port(), Path(directory, "portreeve.yaml")
         (Path(directory) / "policies" / "manifests").mkdir(parents=True)
+        # One scenario sends null where the tool's own schema wants a boolean, to see that no header is made of it.
+        (Path(directory) / "policies" / "chain.yaml").write_text("plugins: { schema: observe }\n")
         config.write_text(json.dumps({  # JSON is YAML
             "listen": {"mcp": f"127.0.0.1:{port}", "console": f"127.0.0.1:{free_port()}"},
             "store": {"url": f"sqlite://{directory}/store.db"},

@@ -68,6 +68,7 @@ async fn no_canary_reaches_the_books(kind: Kind) {
         "crm/pay",
         "--arguments",
         &canaries.to_string(),
+        "--json",
     ]);
     let explained = String::from_utf8_lossy(&explained.stdout).into_owned();
     assert!(explained.contains("[EMAIL]"), "{explained}");

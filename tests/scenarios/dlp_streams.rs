@@ -42,7 +42,7 @@ async fn nothing_overtakes_what_waits() {
         progress(1),
         log("pay with 4111 1111"),
         progress(2),
-        log("1111 1111 today"),
+        log(" 1111 1111 today"),
         log("an open end 4111 11"),
         // Longer than anything is held: it goes on, and its rest does not follow it.
         Piece::Pause(Duration::from_millis(700)),

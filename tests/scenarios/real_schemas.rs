@@ -32,7 +32,7 @@ async fn every_tool_of_real_servers_has_schemas_that_can_be_read() {
         world = world.upstream(name, upstream);
     }
     let world = world.start();
-    let agent = world.agent("a-5", "A5");
+    let agent = world.agent("a-5", "A5").modern();
     let mut checked = 0;
     for (name, _) in &servers {
         for tool in agent.tools(&format!("/{name}/mcp")).await {
@@ -42,5 +42,5 @@ async fn every_tool_of_real_servers_has_schemas_that_can_be_read() {
             checked += 1;
         }
     }
-    assert!(checked > 90, "only {checked} tools were listed");
+    assert!(checked > 80, "only {checked} tools were listed");
 }

@@ -1,6 +1,4 @@
-//! How much of a corpus is reported: lines as `guard tools` reads them. `SCAN_CORPUS` names one that is kept elsewhere.
-
-use std::path::Path;
+//! How much of a corpus is reported: lines as `guard tools` reads them.
 
 use gateway_core::definitions::{Accepted, Finding, ScanAction, Scanner, verdict};
 use gateway_plugins::scan::DefinitionScanner;
@@ -40,22 +38,4 @@ fn most_poisoned_definitions_are_reported() {
 fn plain_definitions_are_not_reported() {
     let (reported, silent) = read(&scanner(), include_str!("plain.jsonl"));
     assert!(reported.len() * 100 <= (reported.len() + silent.len()) * 2, "{reported:#?}");
-}
-
-#[test]
-#[ignore = "needs a corpus: SCAN_CORPUS=file.jsonl, and prints what it finds"]
-fn measure() {
-    let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../policies/scan.yaml");
-    let written = serde_saphyr::from_str(&std::fs::read_to_string(rules).unwrap()).unwrap();
-    let scanner = DefinitionScanner::new(&written).unwrap_or_else(|problems| panic!("{problems:#?}"));
-    for file in std::env::var("SCAN_CORPUS").unwrap().split(':') {
-        let (reported, silent) = read(&scanner, &std::fs::read_to_string(file).unwrap());
-        silent.iter().for_each(|id| println!("silent {id}"));
-        for (id, findings) in &reported {
-            for Finding { rule, path, message, .. } in findings {
-                println!("reported {id} {rule} {path} {message}");
-            }
-        }
-        println!("total {file}: {} of {}", reported.len(), reported.len() + silent.len());
-    }
 }

@@ -97,18 +97,46 @@ impl Defined {
     }
 
     pub fn input(&self, compiler: &dyn SchemaCompiler) -> &Schema {
-        self.input.get_or_init(|| self.compiled("inputSchema", compiler))
+        self.input.get_or_init(|| {
+            self.compiled("inputSchema", |schema| {
+                let mut asked = schema.clone();
+                forgive_defaults(&mut asked);
+                compiler.compile(&asked)
+            })
+        })
     }
 
     pub fn output(&self, compiler: &dyn SchemaCompiler) -> &Schema {
-        self.output.get_or_init(|| self.compiled("outputSchema", compiler))
+        self.output.get_or_init(|| self.compiled("outputSchema", |schema| compiler.compile(schema)))
     }
 
-    fn compiled(&self, member: &str, compiler: &dyn SchemaCompiler) -> Schema {
+    fn compiled(&self, member: &str, compile: impl FnOnce(&Value) -> Schema) -> Schema {
         match self.definition.get(member) {
             None | Some(Value::Null) => Schema::None,
-            Some(schema) => compiler.compile(schema),
+            Some(schema) => compile(schema),
         }
+    }
+}
+
+/// What has a default need not be said. Some servers describe arguments as they are once defaults are filled in, and so
+/// list as required what nobody has to send.
+fn forgive_defaults(schema: &mut Value) {
+    match schema {
+        Value::Array(many) => many.iter_mut().for_each(forgive_defaults),
+        Value::Object(members) => {
+            let defaulted: Vec<String> =
+                members.get("properties").and_then(Value::as_object).map_or_else(Vec::new, |all| {
+                    all.iter().filter(|(_, one)| one.get("default").is_some()).map(|(name, _)| name.clone()).collect()
+                });
+            if let Some(required) = members.get_mut("required").and_then(Value::as_array_mut) {
+                required.retain(|name| !defaulted.iter().any(|known| name == known));
+            }
+            // The others hold data, in which these words mean nothing.
+            let told =
+                members.iter_mut().filter(|(key, _)| !["const", "enum", "default", "examples"].contains(&key.as_str()));
+            told.for_each(|(_, one)| forgive_defaults(one));
+        }
+        _ => {}
     }
 }
 
@@ -172,7 +200,7 @@ fn keep<K: Clone + Eq + Hash, V: Clone>(kept: &ArcSwap<HashMap<K, V>>, key: &K, 
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use serde_json::json;
@@ -203,6 +231,17 @@ mod tests {
         assert_eq!(compiler.0.load(Ordering::Relaxed), 1);
         let unpinned = Arc::new(json!({ "name": "b", "inputSchema": {} }));
         assert!(Arc::ptr_eq(&compiled.of(&unpinned), &compiled.of(&unpinned)));
+    }
+
+    #[test]
+    fn what_has_a_default_need_not_be_said() {
+        let inner = json!({ "properties": { "a": { "default": 1 }, "b": {} }, "required": ["a", "b"] });
+        let mut schema =
+            json!({ "properties": { "a": inner, "default": { "const": inner } }, "required": ["a", "default"] });
+        forgive_defaults(&mut schema);
+        assert_eq!(schema["required"], json!(["a", "default"]), "a member that is called `default` has none");
+        assert_eq!(schema["properties"]["a"]["required"], json!(["b"]));
+        assert_eq!(schema["properties"]["default"]["const"], inner);
     }
 
     #[test]

@@ -10,7 +10,8 @@ use crate::config::{Problems, parse, read};
 
 /// What applies where a directory says nothing.
 pub fn shipped() -> InjectionRules {
-    rules(shipped_file(), &mut Problems::of(SHIPPED)).unwrap_or_default()
+    // With nothing on top, so that it lies as it does beneath an operator's copy of it.
+    rules(shipped_file().with(WrittenInjection::default()), &mut Problems::of(SHIPPED)).unwrap_or_default()
 }
 
 const SHIPPED: &str = "(shipped) policies/injection.yaml";

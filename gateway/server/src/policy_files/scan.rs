@@ -30,8 +30,11 @@ impl Scanning {
         merged.rules.extend(own.rules.clone());
         merged.terms.extend(own.terms.clone());
         merged.phrases.extend(own.phrases.clone());
+        merged.concepts.extend(own.concepts.clone());
+        merged.signs.extend(own.signs.clone());
+        merged.harmless.extend(own.harmless.clone());
         // Its own patterns alone, so that places are those of its own file.
-        let alone = WrittenScan { terms: merged.terms.clone(), ..own };
+        let alone = WrittenScan { terms: merged.terms.clone(), concepts: merged.concepts.clone(), ..own };
         for ScanProblem { path, what } in DefinitionScanner::new(&alone).err().into_iter().flatten() {
             problems.say(path, what);
         }
