@@ -7,6 +7,7 @@ mod tools;
 use std::io::{BufRead, BufWriter, Write};
 
 use clap::Subcommand;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Failure, Place};
@@ -42,4 +43,15 @@ fn lines(judge: impl Fn(&[u8]) -> Value) -> Result<(), Failure> {
     }
     out.flush()?;
     Ok(())
+}
+
+/// Who asks and what, or who asks and why it cannot be read.
+fn question<T: DeserializeOwned>(line: &[u8]) -> Result<(Value, T), (Value, String)> {
+    let document: Value =
+        serde_json::from_slice(line).map_err(|error| (Value::Null, format!("the line is no JSON: {error}")))?;
+    let id = document.get("id").cloned().unwrap_or_default();
+    match serde_json::from_value(document) {
+        Ok(asked) => Ok((id, asked)),
+        Err(error) => Err((id, error.to_string())),
+    }
 }

@@ -9,7 +9,7 @@ use gateway_dlp::{Action, Actions, Counts, Detectors, Paths, Redaction};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Failure, Place, lines};
+use super::{Failure, Place, lines, question};
 use crate::policy_files::load_detectors;
 
 #[derive(Debug, Args)]
@@ -34,14 +34,9 @@ pub fn run(args: &DlpArgs) -> Result<(), Failure> {
 /// One bad line is answered like any other, and the next one is read.
 fn judged(detectors: &Detectors, line: &[u8]) -> Value {
     let unreadable = |id: Value, what: String| json!({"id": id, "text": null, "findings": [], "error": what});
-    let document: Value = match serde_json::from_slice(line) {
-        Ok(document) => document,
-        Err(error) => return unreadable(Value::Null, format!("the line is no JSON: {error}")),
-    };
-    let id = document.get("id").cloned().unwrap_or_default();
-    let asked: Asked = match serde_json::from_value(document) {
-        Ok(asked) => asked,
-        Err(error) => return unreadable(id, error.to_string()),
+    let (id, asked) = match question::<Asked>(line) {
+        Ok(question) => question,
+        Err((id, what)) => return unreadable(id, what),
     };
     let mut hits = Vec::new();
     detectors.scan(&asked.text, None, &mut hits);

@@ -6,7 +6,7 @@ use gateway_core::sql::{SqlAsk, SqlClass, SqlReader};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Failure, Place, lines};
+use super::{Failure, Place, lines, question};
 use crate::policy_files::load_policies;
 
 #[derive(Debug, Args)]
@@ -36,14 +36,9 @@ pub fn run(args: &SqlArgs) -> Result<(), Failure> {
 /// One bad line is answered like any other, and the next one is read.
 fn judged(reader: &dyn SqlReader, usual: Dialect, tables: Option<&[String]>, line: &[u8]) -> Value {
     let unreadable = |id: Value, what: String| json!({"id": id, "verdict": "deny", "class": SqlClass::Invalid, "reason": what, "tables": []});
-    let document: Value = match serde_json::from_slice(line) {
-        Ok(document) => document,
-        Err(error) => return unreadable(Value::Null, format!("the line is no JSON: {error}")),
-    };
-    let id = document.get("id").cloned().unwrap_or_default();
-    let asked: Asked = match serde_json::from_value(document) {
-        Ok(asked) => asked,
-        Err(error) => return unreadable(id, error.to_string()),
+    let (id, asked) = match question::<Asked>(line) {
+        Ok(question) => question,
+        Err((id, what)) => return unreadable(id, what),
     };
     let dialect = Some(asked.dialect.unwrap_or(usual));
     let read = reader.read(&asked.sql, &SqlAsk { dialect, tables, ..SqlAsk::default() });

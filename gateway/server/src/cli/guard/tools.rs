@@ -6,7 +6,7 @@ use gateway_plugins::scan::{DefinitionScanner, UNREADABLE};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Failure, Place, lines};
+use super::{Failure, Place, lines, question};
 use crate::policy_files::load_policies;
 
 #[derive(Debug, Args)]
@@ -43,14 +43,9 @@ fn judged(scanner: &DefinitionScanner, line: &[u8]) -> Value {
         let finding = json!({"rule": UNREADABLE, "path": "", "message": what});
         json!({"id": id, "verdict": ScanAction::Block, "findings": [finding]})
     };
-    let document: Value = match serde_json::from_slice(line) {
-        Ok(document) => document,
-        Err(error) => return unreadable(Value::Null, format!("the line is no JSON: {error}")),
-    };
-    let id = document.get("id").cloned().unwrap_or_default();
-    let asked: Asked = match serde_json::from_value(document) {
-        Ok(asked) => asked,
-        Err(error) => return unreadable(id, error.to_string()),
+    let (id, asked) = match question::<Asked>(line) {
+        Ok(question) => question,
+        Err((id, what)) => return unreadable(id, what),
     };
     let accepted: Vec<_> =
         asked.accepted.iter().map(|known| Accepted { server: &known.server, definition: &known.tool }).collect();
