@@ -1,4 +1,4 @@
-"""Labels PostgreSQL's own regression statements on a real server, for `plugins/sql/tests/all/corpus.rs`.
+"""Labels PostgreSQL's own regression statements on a real server, to hold what `portreeve guard sql` says of the lines against them.
 
     label.py REGRESS SERVER > statements.jsonl
 
