@@ -132,6 +132,8 @@ struct Watch {
 struct Ahead {
     hash: Arc<str>,
     standing: Standing,
+    /// What was accepted here and is not in the rows yet: a change that comes before them is still a change.
+    accepted: Option<(Arc<str>, Arc<Value>)>,
 }
 
 #[derive(Clone, Default)]
@@ -304,26 +306,33 @@ impl Definitions {
         let pins = &live.pins;
         let forms = pins.get(tool).map_or(&[][..], |pinned| pinned.forms.as_slice());
         let accepted = || forms.iter().filter(|form| form.state == PinState::Accepted);
-        if accepted().any(|form| form.hash == *hash_seen) || accepted().any(|form| fits(form, definition, absent)) {
+        let known = |hash: &Arc<str>, form: &Value| *hash == *hash_seen || fits(hash, form, definition, absent);
+        if accepted().any(|form| known(&form.hash, &form.definition)) {
             self.forget(tool);
             return;
         }
         let before = self.ahead.load().get(tool).cloned();
+        let held = before.as_ref();
         if forms.iter().any(|form| form.hash == *hash_seen)
-            || before.as_ref().is_some_and(|ahead| ahead.hash == *hash_seen)
+            || held.is_some_and(|ahead| ahead.hash == *hash_seen)
+            || held.and_then(|ahead| ahead.accepted.as_ref()).is_some_and(|(hash, form)| known(hash, form))
         {
             return;
         }
-        let first = accepted().next().is_none() && before.is_none_or(|ahead| ahead.standing != Standing::Pinned);
+        // What waits for a human, in the rows or not yet, is not replaced by another first use.
+        let first = forms.is_empty() && before.is_none();
         let known: Vec<_> = pins.accepted().collect();
         let findings = watch.scanner.load().scan(tool.namespace(), definition, &known);
         let standing = match (first, rule, verdict(&findings)) {
             (true, PinRule::FirstUse, ScanAction::Allow | ScanAction::Flag) => Standing::Pinned,
             _ => Standing::Quarantined,
         };
-        let last = accepted().next_back();
-        let changes = last.map(|form| diff(&form.definition, definition)).unwrap_or_default();
-        self.put_ahead(tool, Ahead { hash: Arc::clone(hash_seen), standing });
+        let stored = accepted().next_back().map(|form| (Arc::clone(&form.hash), Arc::clone(&form.definition)));
+        let last = stored.or(before.and_then(|ahead| ahead.accepted));
+        let changes = last.as_ref().map(|(_, before)| diff(before, definition)).unwrap_or_default();
+        let own = || (Arc::clone(hash_seen), Arc::clone(definition));
+        let accepted = if standing == Standing::Pinned { Some(own()) } else { last.clone() };
+        self.put_ahead(tool, Ahead { hash: Arc::clone(hash_seen), standing, accepted });
         let (state, by) = match standing {
             Standing::Pinned => (PinState::Accepted, "first use"),
             _ => (PinState::Quarantined, "the gateway"),
@@ -336,7 +345,7 @@ impl Definitions {
             findings,
             by: by.into(),
             changes: changes.into_iter().map(|change| change.path).collect(),
-            accepted: last.map(|form| form.hash.to_string()),
+            accepted: last.map(|(hash, _)| hash.to_string()),
         });
     }
 
@@ -358,8 +367,8 @@ impl Definitions {
 }
 
 /// The same, but for members that the spoken revision does not have.
-fn fits(form: &Form, seen: &Value, absent: &[&str]) -> bool {
-    !absent.is_empty() && *hash(&completed(seen, &form.definition, absent)) == *form.hash
+fn fits(accepted: &str, form: &Value, seen: &Value, absent: &[&str]) -> bool {
+    !absent.is_empty() && *hash(&completed(seen, form, absent)) == *accepted
 }
 
 #[cfg(test)]
