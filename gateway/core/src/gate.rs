@@ -14,7 +14,7 @@ pub mod engine;
 pub mod evidence;
 pub mod ids;
 pub mod logic;
-mod moments;
+pub mod moments;
 pub mod payload;
 pub mod policies;
 mod read;
