@@ -81,8 +81,8 @@ mod tests {
             altered[at] ^= 1;
             assert_eq!(keys.verifies("ci-1", MESSAGE, &altered), Some(false), "byte {at}");
         }
-        for wrong in [&signature[..63], &[], &[signature.as_slice(), &[0]].concat()] {
-            assert_eq!(keys.verifies("ci-1", MESSAGE, wrong), Some(false));
+        for wrong in [signature[..63].to_vec(), Vec::new(), [signature.as_slice(), &[0]].concat()] {
+            assert_eq!(keys.verifies("ci-1", MESSAGE, &wrong), Some(false));
         }
     }
 
