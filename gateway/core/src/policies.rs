@@ -11,6 +11,7 @@ use crate::classification::{Classification, scale};
 use crate::definitions::ScanRules;
 use crate::digest;
 use crate::dlp::{DlpHandling, DlpSet, NoDlp};
+use crate::gate::binding::GateBinding;
 use crate::injection::{InjectionAction, InjectionRules};
 use crate::manifest::{AgentMode, RiskLevel, ToolManifest};
 use crate::matrix::Matrix;
@@ -63,6 +64,8 @@ pub struct Handling {
     pub schema_off: bool,
     /// What happens to answers of it that read like instructions, where that differs from `injection.yaml`.
     pub injection: Option<InjectionAction>,
+    /// The run that must be where it says before a call may pass.
+    pub gate: Option<Arc<GateBinding>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -98,12 +101,17 @@ impl ClassifiedTool {
     }
 
     fn named(mut self) -> Self {
-        let Handling { action_type, raises, sql, context, self_modifying, dlp, schema_off, injection } = &self.handling;
+        let Handling { action_type, raises, sql, context, self_modifying, dlp, schema_off, injection, gate } =
+            &self.handling;
         let raises: Vec<_> = raises.iter().map(|one| (one.when.written(), one.to, one.classification)).collect();
         let handling = (action_type, raises, sql, context, self_modifying, (dlp, schema_off, injection));
         // Only plain data is serialised, so this cannot fail; an empty digest would merely be a useless one.
         let parts = (&self.manifest, self.classification, &self.metadata, handling);
-        self.digest = digest::named(&serde_json_canonicalizer::to_vec(&parts).unwrap_or_default()).into();
+        let written = match gate {
+            None => serde_json_canonicalizer::to_vec(&parts),
+            Some(gate) => serde_json_canonicalizer::to_vec(&(parts, gate)),
+        };
+        self.digest = digest::named(&written.unwrap_or_default()).into();
         self
     }
 }

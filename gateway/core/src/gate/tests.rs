@@ -8,6 +8,7 @@
 )]
 
 mod advance;
+mod binding;
 mod any;
 mod compare;
 mod flips;
