@@ -1,6 +1,5 @@
 //! Is the run that stands before this tool where it must be? The facts were looked up before; here they are only weighed.
 
-use gateway_core::gate::binding::Gates;
 use gateway_core::{Exchange, Judge, Verdict};
 
 pub const NAME: &str = "gate";
@@ -16,20 +15,13 @@ impl Judge for Gate {
         let Some(tool) = exchange.tool() else {
             return Verdict::Pass;
         };
-        if tool.classified.as_ref().is_none_or(|known| known.handling.gate.is_none()) {
+        let Some(binding) = tool.classified.as_ref().and_then(|known| known.handling.gate.as_ref()) else {
             return Verdict::Pass;
-        }
-        match &exchange.gates {
-            Gates::Imagined => Verdict::Pass,
-            Gates::NotLooked => Verdict::deny("unknown", format!("nobody looked where the run before {} is", tool.name)),
-            // A gate that was looked for and not found is a closed one.
-            Gates::Looked(facts) if facts.is_empty() => {
-                Verdict::deny("unknown", format!("nobody looked where the run before {} is", tool.name))
-            }
-            Gates::Looked(facts) => facts
-                .iter()
-                .find_map(|facts| facts.objection(tool.name.as_str()))
-                .map_or(Verdict::Pass, |(rule, words)| Verdict::deny(rule, words)),
+        };
+        // Gates that rules ask for are the rules' to weigh: theirs may be in shadow.
+        match exchange.gates.objection(binding, tool.name.as_str()) {
+            None => Verdict::Pass,
+            Some((rule, words)) => Verdict::deny(rule, words),
         }
     }
 
@@ -45,7 +37,7 @@ mod tests {
     use std::sync::Arc;
 
     use gateway_core::exchange::{Ask, Route, Subject, ToolSubject};
-    use gateway_core::gate::binding::{GateBinding, GateFacts, RunFacts, RunFrom};
+    use gateway_core::gate::binding::{GateBinding, GateFacts, Gates, RunFacts, RunFrom};
     use gateway_core::gate::{Digest, Id, RunStatus};
     use gateway_core::policies::{ClassifiedTool, Handling};
     use gateway_core::{AgentMode, Principal, RiskLevel, ToolManifest, TraceId};

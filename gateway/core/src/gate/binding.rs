@@ -19,6 +19,35 @@ pub struct GateBinding {
     pub anyone: bool,
 }
 
+/// The same as operators write it. Where a file of the scenario is at hand its hash may be left out.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WrittenBinding {
+    pub scenario: Id,
+    pub run_from: RunFrom,
+    pub stage: Stages,
+    /// 64 hex digits.
+    pub spec_hash: Option<String>,
+    #[serde(default)]
+    pub anyone: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Stages {
+    One(Id),
+    Several(Vec<Id>),
+}
+
+impl From<Stages> for Vec<Id> {
+    fn from(stages: Stages) -> Self {
+        match stages {
+            Stages::One(stage) => vec![stage],
+            Stages::Several(stages) => stages,
+        }
+    }
+}
+
 /// How a call says which run it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -65,6 +94,33 @@ pub struct RunFacts {
     pub decision: Option<Id>,
     /// Gates that were not open when it was made.
     pub unmet: Vec<Id>,
+}
+
+impl RunFrom {
+    /// What is wrong with how it is written.
+    pub fn fault(&self) -> Option<&'static str> {
+        match self {
+            Self::Argument(path) if path.split('.').any(|step| step.trim().is_empty()) => {
+                Some("must name an argument, as `run` or `job.run`")
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Gates {
+    /// Why this gate is closed to the call, if it is. One that nobody looked at is.
+    pub fn objection(&self, binding: &GateBinding, tool: &str) -> Option<(&'static str, String)> {
+        let facts = match self {
+            Self::Imagined => return None,
+            Self::NotLooked => None,
+            Self::Looked(facts) => facts.iter().find(|facts| facts.binding.as_ref() == binding),
+        };
+        match facts {
+            Some(facts) => facts.objection(tool),
+            None => Some(("unknown", format!("nobody looked where the run before {tool} is"))),
+        }
+    }
 }
 
 impl GateFacts {

@@ -41,7 +41,8 @@ impl Gateway {
         telling: Telling,
     ) -> Answer {
         // Each time anew: a run may have moved on while a human was asked.
-        if let Err(error) = self.look_at_gates(&mut exchange).await {
+        let looked = self.look_at_gates(&errand.chain.policies().rules, &mut exchange).await;
+        if let Err(error) = looked {
             return unknowable(errand, &exchange, &error);
         }
         match errand.chain.admit(exchange) {

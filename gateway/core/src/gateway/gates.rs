@@ -18,16 +18,19 @@ use crate::gate::records::{CallError, Outcome as Decided, Target};
 use crate::gate::{Correlation, Digest, GateTime, Head, RunStatus};
 use crate::names::TenantId;
 use crate::ports::{GateStore, NewCall, RunQuery, StoreError};
+use crate::rules::RuleSet;
 
 /// An agent that leaves more runs open than this must name the one it means.
 const OPEN_RUNS: i64 = 20;
+/// So many may stand before one call.
+const GATES: usize = 8;
 /// Deeper than any answer that was let through.
 const DEPTH: usize = 256;
 
 impl Gateway {
     /// Whatever stands before the tool, as it is now. Costs nothing where nothing does.
-    pub(super) async fn look_at_gates(&self, exchange: &mut Exchange) -> Result<(), StoreError> {
-        look(self.ports.runs.as_ref(), exchange).await
+    pub(super) async fn look_at_gates(&self, rules: &RuleSet, exchange: &mut Exchange) -> Result<(), StoreError> {
+        look(self.ports.runs.as_ref(), rules, exchange).await
     }
 
     /// The upstream could not be asked, or gave no answer.
@@ -38,22 +41,42 @@ impl Gateway {
     }
 }
 
-async fn look(runs: &dyn GateStore, exchange: &mut Exchange) -> Result<(), StoreError> {
-    let Some(binding) = binding(exchange).cloned() else { return Ok(()) };
-    let named = named(&binding, exchange);
-    let head = match (exchange.principal.tenant, &named, &binding.run_from) {
-        (None, _, _) => None,
-        (Some(tenant), Some(named), _) => runs.run(tenant, named, None).await?.map(|found| found.head),
-        (Some(tenant), None, RunFrom::Agent) => newest(runs, tenant, &binding, exchange).await?,
-        (Some(_), None, _) => None,
-    };
-    let run = head.map(|head| facts(&head, exchange));
-    exchange.gates = Gates::Looked(vec![GateFacts { binding, named, run }]);
+async fn look(runs: &dyn GateStore, rules: &RuleSet, exchange: &mut Exchange) -> Result<(), StoreError> {
+    let bindings = bindings(rules, exchange);
+    if bindings.is_empty() {
+        return Ok(());
+    }
+    let mut looked = Vec::with_capacity(bindings.len());
+    for binding in bindings {
+        let named = named(&binding, exchange);
+        let head = match (exchange.principal.tenant, &named, &binding.run_from) {
+            (None, _, _) => None,
+            (Some(tenant), Some(named), _) => runs.run(tenant, named, None).await?.map(|found| found.head),
+            (Some(tenant), None, RunFrom::Agent) => newest(runs, tenant, &binding, exchange).await?,
+            (Some(_), None, _) => None,
+        };
+        let run = head.map(|head| facts(&head, exchange));
+        looked.push(GateFacts { binding, named, run });
+    }
+    exchange.gates = Gates::Looked(looked);
     Ok(())
 }
 
-fn binding(exchange: &Exchange) -> Option<&Arc<GateBinding>> {
-    exchange.tool()?.classified.as_ref()?.handling.gate.as_ref()
+/// What the tool's manifest and the rules put before it, each once. Nothing stands before the gateway's own tools, which
+/// are what opens gates.
+fn bindings(rules: &RuleSet, exchange: &Exchange) -> Vec<Arc<GateBinding>> {
+    let Some(tool) = exchange.tool().filter(|tool| !tool.governs()) else { return Vec::new() };
+    let own = tool.classified.as_ref().and_then(|known| known.handling.gate.clone());
+    let mut all: Vec<Arc<GateBinding>> = own.into_iter().collect();
+    let mut add = |binding: &Arc<GateBinding>| {
+        // What is not looked at stays closed.
+        if all.len() < GATES && !all.contains(binding) {
+            all.push(Arc::clone(binding));
+        }
+    };
+    rules.gates(exchange, &mut add);
+    exchange.rules.rules.gates(exchange, &mut add);
+    all
 }
 
 /// Which run the call says it belongs to.
@@ -121,7 +144,12 @@ fn runs_of(exchange: &Exchange) -> impl Iterator<Item = &RunFacts> {
         Gates::Looked(facts) => facts.as_slice(),
         Gates::NotLooked | Gates::Imagined => &[],
     };
-    looked.iter().filter_map(|facts| facts.run.as_ref())
+    // Twice before one call, it is still one call.
+    let first = move |at: usize, run: &RunFacts| {
+        !looked.iter().take(at).filter_map(|facts| facts.run.as_ref()).any(|other| other.run_id == run.run_id)
+    };
+    let runs = looked.iter().enumerate().filter_map(|(at, facts)| Some((at, facts.run.as_ref()?)));
+    runs.filter(move |(at, run)| first(*at, run)).map(|(_, run)| run)
 }
 
 /// Before the answer goes out: whoever has it finds it in the transcript.

@@ -5,9 +5,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gateway_core::gate::binding::{GateBinding, RunFrom};
+use gateway_core::gate::binding::{GateBinding, WrittenBinding};
 use gateway_core::gate::{Digest, Id, Scenario, Spec};
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::config::{Problems, nearest, read};
@@ -54,24 +53,6 @@ impl ScenarioFiles {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WrittenGate {
-    scenario: Id,
-    run_from: RunFrom,
-    stage: Stages,
-    spec_hash: Option<String>,
-    #[serde(default)]
-    anyone: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Stages {
-    One(Id),
-    Several(Vec<Id>),
-}
-
 /// What a gate is bound to. Without a file of its scenario, whoever writes it must say which one is meant by its hash.
 pub fn binding(
     written: Value,
@@ -79,16 +60,13 @@ pub fn binding(
     path: &str,
     problems: &mut Problems,
 ) -> Option<GateBinding> {
-    let WrittenGate { scenario, run_from, stage, spec_hash, anyone } = read(written, path, problems)?;
-    let stages = match stage {
-        Stages::One(stage) => vec![stage],
-        Stages::Several(stages) => stages,
-    };
+    let WrittenBinding { scenario, run_from, stage, spec_hash, anyone } = read(written, path, problems)?;
+    let stages: Vec<Id> = stage.into();
     if stages.is_empty() {
         problems.say(format!("{path}.stage"), "must name the stage at which calls may pass");
     }
-    if matches!(&run_from, RunFrom::Argument(at) if at.split('.').any(|step| step.trim().is_empty())) {
-        problems.say(format!("{path}.run_from.argument"), "must name an argument, as `run` or `job.run`");
+    if let Some(what) = run_from.fault() {
+        problems.say(format!("{path}.run_from.argument"), what);
     }
     let said = match spec_hash.as_deref().map(|text| Digest::from_hex(text.trim_start_matches("sha256:"))) {
         Some(None) => {

@@ -12,6 +12,7 @@ use crate::identity::Principal;
 use crate::manifest::{AgentMode, RiskLevel, ToolManifest};
 use crate::names::TraceId;
 use crate::policies::{ClassifiedTool, Handling};
+use crate::rules::AgentPolicy;
 use crate::testing::Runs;
 
 const TENANT: TenantId = TenantId(Uuid::from_u128(1));
@@ -58,7 +59,7 @@ fn call(run_from: Option<RunFrom>, params: Value) -> Exchange {
 }
 
 fn looked(runs: &Runs, mut exchange: Exchange) -> Result<Option<String>, StoreError> {
-    look(runs, &mut exchange).now_or_never().unwrap()?;
+    look(runs, &RuleSet::default(), &mut exchange).now_or_never().unwrap()?;
     Ok(match &exchange.gates {
         Gates::Looked(facts) => Some(match facts.as_slice() {
             [GateFacts { run: Some(run), .. }] => run.run_id.to_string(),
@@ -110,7 +111,7 @@ fn a_call_is_noted_in_its_run() {
     runs.put(TENANT, head("run-1", "a-1"));
     let params = json!({ "name": "update", "arguments": { "b": 1, "a": 2 }, "_meta": { RUN_META: "run-1" } });
     let mut exchange = call(Some(RunFrom::Meta), params);
-    look(runs.as_ref(), &mut exchange).now_or_never().unwrap().unwrap();
+    look(runs.as_ref(), &RuleSet::default(), &mut exchange).now_or_never().unwrap().unwrap();
     let answers = [
         Message::result(gateway_protocol::Id::from(7), json!({ "content": [] })),
         Message::result(gateway_protocol::Id::from(7), json!({ "content": [], "isError": true })),
@@ -137,4 +138,35 @@ fn a_call_is_noted_in_its_run() {
     assert_eq!(first.request_hash, Digest::of_bytes(br#"{"a":2,"b":1}"#));
     assert_eq!(first.response_hash, Digest::of_bytes(br#"{"content":[]}"#));
     assert!(!format!("{noted:?}").contains("secret words"));
+}
+
+fn rules(mode: &str) -> RuleSet {
+    let hash = Digest::of_bytes(b"spec").hex();
+    let written = json!({
+        "policy_id": "release-first", "name": "Releases first", "severity": "high", "mode": mode,
+        "rule": {
+            "condition": { "namespace": "crm" },
+            "requirement": { "gate": { "scenario": "release", "spec_hash": hash, "run_from": "meta", "stage": "write" } },
+        },
+    });
+    RuleSet::compile(vec![AgentPolicy::compile(&serde_json::from_value(written).unwrap()).unwrap()])
+}
+
+// A rule may put a gate before many tools; it weighs what was found with the worth its mode gives it.
+#[test]
+fn a_rules_gate_is_looked_at_and_weighed_by_the_rule() {
+    let runs = Runs::default();
+    runs.put(TENANT, head("run-1", "a-1"));
+    runs.put(TENANT, Head { current_stage_id: id("read"), ..head("run-2", "a-1") });
+    for (run, objects) in [("run-1", false), ("run-2", true), ("run-3", true)] {
+        let mut exchange = call(None, json!({ "name": "update", "_meta": { RUN_META: run } }));
+        let rules = rules("enforce");
+        let mut unseen = 0;
+        rules.judge(&exchange, &mut |_| unseen += 1);
+        assert_eq!(unseen, 1, "what nobody looked at is closed");
+        look(&runs, &rules, &mut exchange).now_or_never().unwrap().unwrap();
+        let mut said = 0;
+        rules.judge(&exchange, &mut |_| said += 1);
+        assert_eq!(said == 1, objects, "{run}");
+    }
 }
