@@ -102,12 +102,8 @@ pub fn providers(settings: Settings) -> Result<Providers, SetupError> {
 const EQUALITY: [Comparator; 5] =
     [Comparator::Equals, Comparator::NotEquals, Comparator::InSet, Comparator::Exists, Comparator::NotExists];
 const PRESENCE: [Comparator; 2] = [Comparator::Exists, Comparator::NotExists];
-const ORDER: [Comparator; 4] = [
-    Comparator::GreaterThan,
-    Comparator::GreaterThanOrEqual,
-    Comparator::LessThan,
-    Comparator::LessThanOrEqual,
-];
+const ORDER: [Comparator; 4] =
+    [Comparator::GreaterThan, Comparator::GreaterThanOrEqual, Comparator::LessThan, Comparator::LessThanOrEqual];
 
 impl Switches {
     /// Those of `some` that are not switched off.

@@ -126,7 +126,8 @@ impl Permit {
     pub fn for_evidence(exchange: Exchange) -> Option<Self> {
         let named = |message: &Message| {
             let name = message.params().and_then(|params| params.get("name")).and_then(Value::as_str);
-            matches!(message, Message::Request(request) if request.method == "tools/call") && name == Some(EVIDENCE_QUERY)
+            matches!(message, Message::Request(request) if request.method == "tools/call")
+                && name == Some(EVIDENCE_QUERY)
         };
         let own = matches!(exchange.subject, Subject::Plain)
             && exchange.principal.tenant.is_none()

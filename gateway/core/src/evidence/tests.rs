@@ -73,7 +73,13 @@ fn query(provider: &str, check: &str, params: Option<Value>) -> EvidenceQuery {
     EvidenceQuery { provider_id: provider.into(), check: check.into(), params }
 }
 
-fn desk(provider: &Arc<Says>, keys: bool, allow_raw: bool, anchors: AnchorRules, disclosure: Disclosure) -> EvidenceDesk {
+fn desk(
+    provider: &Arc<Says>,
+    keys: bool,
+    allow_raw: bool,
+    anchors: AnchorRules,
+    disclosure: Disclosure,
+) -> EvidenceDesk {
     let keys = keys.then(|| Arc::new(OneKey) as Arc<dyn Keyring + Send + Sync>);
     let provided = Provided { provider: Arc::clone(provider) as Arc<dyn EvidenceProvider>, keys, allow_raw };
     EvidenceDesk::new(BTreeMap::from([("env".into(), provided)]), anchors, disclosure)
@@ -98,10 +104,9 @@ fn code(result: &EvidenceResult) -> &str {
 fn what_cannot_be_asked_is_told_without_asking() {
     let provider = Says::new(EvidenceResult::json(json!("production"), "text/plain"));
     let desk = plain(&provider);
-    for (asked, expected) in [
-        (query("nobody", "get", None), "provider_missing"),
-        (query("env", "put", None), "check_missing"),
-    ] {
+    for (asked, expected) in
+        [(query("nobody", "get", None), "provider_missing"), (query("env", "put", None), "check_missing")]
+    {
         let result = shown(&desk, &asked);
         assert_eq!((code(&result), &result.value), (expected, &None), "{asked:?}");
     }
@@ -113,12 +118,9 @@ fn what_cannot_be_asked_is_told_without_asking() {
 fn a_value_is_shown_only_where_both_allow_it() {
     let provider = Says::new(EvidenceResult::json(json!("production"), "text/plain"));
     let asked = query("env", "get", Some(json!({ "key": "DEPLOY_ENV" })));
-    for (allow_raw_values, require_provider_opt_in, allow_raw, seen) in [
-        (false, false, true, false),
-        (true, true, false, false),
-        (true, true, true, true),
-        (true, false, false, true),
-    ] {
+    for (allow_raw_values, require_provider_opt_in, allow_raw, seen) in
+        [(false, false, true, false), (true, true, false, false), (true, true, true, true), (true, false, false, true)]
+    {
         let disclosure = Disclosure { allow_raw_values, require_provider_opt_in };
         let desk = desk(&provider, false, allow_raw, AnchorRules::default(), disclosure);
         let result = shown(&desk, &asked);
@@ -136,7 +138,11 @@ fn an_unsigned_value_is_not_believed_where_it_must_be_signed() {
     let hash = Some(value.measured().unwrap().1);
     let signed = |key: &str, bytes: Vec<u8>| {
         let signature = Signature { scheme: "ed25519".into(), key_id: key.into(), signature: bytes };
-        EvidenceResult { evidence_hash: hash, signature: Some(signature), ..EvidenceResult::json(json!(true), "text/plain") }
+        EvidenceResult {
+            evidence_hash: hash,
+            signature: Some(signature),
+            ..EvidenceResult::json(json!(true), "text/plain")
+        }
     };
     let asked = query("env", "get", Some(json!({ "key": "A" })));
     for (result, expected) in [

@@ -130,7 +130,9 @@ impl GateFacts {
         let Some(run) = &self.run else {
             return Some(match &self.named {
                 None => ("unnamed", format!("{tool} needs a run of scenario {scenario}; {}", self.how())),
-                Some(named) => ("unknown_run", format!("{tool} needs a run of scenario {scenario}; there is no run `{named}`")),
+                Some(named) => {
+                    ("unknown_run", format!("{tool} needs a run of scenario {scenario}; there is no run `{named}`"))
+                }
             });
         };
         if run.spec_hash != *spec_hash {
@@ -141,7 +143,10 @@ impl GateFacts {
             return Some(("not_yours", format!("{} does not name this agent among its targets", run.run_id)));
         }
         if run.status != RunStatus::Active {
-            return Some(("over", format!("{} is {}; start another run of {scenario}", run.run_id, run.status.as_str())));
+            return Some((
+                "over",
+                format!("{} is {}; start another run of {scenario}", run.run_id, run.status.as_str()),
+            ));
         }
         if stages.contains(&run.stage) {
             return None;

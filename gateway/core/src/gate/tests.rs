@@ -8,8 +8,8 @@
 )]
 
 mod advance;
-mod binding;
 mod any;
+mod binding;
 mod compare;
 mod flips;
 mod golden;

@@ -160,7 +160,9 @@ pub(super) async fn note(ports: &Ports, exchange: &Exchange, reply: &Reply) {
     let Ok(Message::Response(response)) = reply.message() else { return };
     let error = match reply.kind() {
         ReplyKind::Error { code } => Some((code.to_string(), "the call was answered with an error")),
-        ReplyKind::Result { tool_error: true, .. } => Some(("tool_error".to_owned(), "the tool answered with an error")),
+        ReplyKind::Result { tool_error: true, .. } => {
+            Some(("tool_error".to_owned(), "the tool answered with an error"))
+        }
         _ => None,
     };
     // Its own words are in the answer, of which the hash is kept.

@@ -71,7 +71,10 @@ impl Requirement {
             }
             Value::Object(parts) if !parts.is_empty() => {
                 if let Some(key) = parts.keys().find(|key| !["max", "require"].contains(&key.as_str())) {
-                    return Err(RuleError::at(format!("{AT}.{key}"), "is not known; it is `max` or `require`, or `gate` alone"));
+                    return Err(RuleError::at(
+                        format!("{AT}.{key}"),
+                        "is not known; it is `max` or `require`, or `gate` alone",
+                    ));
                 }
                 Asks::Limits { max: limits(parts.get("max"))?, require: fields(parts.get("require"))? }
             }

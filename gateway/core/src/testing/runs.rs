@@ -8,9 +8,7 @@ use async_trait::async_trait;
 use crate::gate::records::{Entry, Submission};
 use crate::gate::{Digest, Head, Logs, RunStatus};
 use crate::names::{AgentId, TenantId};
-use crate::ports::{
-    FoundRun, GateStore, NewScenario, RunLine, RunQuery, ScenarioLine, StoreError, StoredScenario,
-};
+use crate::ports::{FoundRun, GateStore, NewScenario, RunLine, RunQuery, ScenarioLine, StoreError, StoredScenario};
 
 #[derive(Default)]
 pub struct Runs {
@@ -54,7 +52,13 @@ impl GateStore for Runs {
         self.there()?;
         let heads = self.heads.lock().unwrap();
         let found = heads.get(&(tenant, run.to_owned())).cloned();
-        Ok(found.map(|(head, version)| FoundRun { head, version, by: "a".into(), known: None, last_packets: Vec::new() }))
+        Ok(found.map(|(head, version)| FoundRun {
+            head,
+            version,
+            by: "a".into(),
+            known: None,
+            last_packets: Vec::new(),
+        }))
     }
 
     async fn submission(&self, _: TenantId, _: &str, _: &str) -> Result<Option<Submission>, StoreError> {

@@ -87,7 +87,8 @@ pub fn binding(
         (None, Some(file)) => *file.hash(),
         (None, None) => {
             let known = scenarios.keys().map(String::as_str);
-            let hint = nearest(scenario.as_str(), known).map_or(String::new(), |likely| format!("; did you mean `{likely}`?"));
+            let hint =
+                nearest(scenario.as_str(), known).map_or(String::new(), |likely| format!("; did you mean `{likely}`?"));
             let what = format!("there is no scenarios/{scenario}.json, and no spec_hash says which one is meant{hint}");
             problems.say(format!("{path}.scenario"), what);
             return None;
@@ -162,12 +163,20 @@ mod tests {
             (json!({ "scenario": "release", "run_from": "meta", "stage": "wrote" }), "g.stage"),
             (json!({ "scenario": "release", "run_from": "meta", "stage": [] }), "g.stage"),
             (json!({ "scenario": "x", "run_from": "meta", "stage": "write", "spec_hash": "12" }), "g.spec_hash"),
-            (json!({ "scenario": "release", "run_from": "meta", "stage": "write", "spec_hash": "0".repeat(64) }), "g.spec_hash"),
-            (json!({ "scenario": "release", "run_from": { "argument": "a." }, "stage": "write" }), "g.run_from.argument"),
+            (
+                json!({ "scenario": "release", "run_from": "meta", "stage": "write", "spec_hash": "0".repeat(64) }),
+                "g.spec_hash",
+            ),
+            (
+                json!({ "scenario": "release", "run_from": { "argument": "a." }, "stage": "write" }),
+                "g.run_from.argument",
+            ),
         ] {
             assert_eq!(bound(gate.clone()).1, [path], "{gate}");
         }
         assert!(!bound(json!({ "scenario": "release", "run_from": "newest", "stage": "write" })).1.is_empty());
-        assert!(!bound(json!({ "scenario": "release", "run_from": "meta", "stage": "write", "any": true })).1.is_empty());
+        assert!(
+            !bound(json!({ "scenario": "release", "run_from": "meta", "stage": "write", "any": true })).1.is_empty()
+        );
     }
 }

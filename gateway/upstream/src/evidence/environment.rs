@@ -180,7 +180,9 @@ mod tests {
         ] {
             assert_eq!(contracted(&environment, "get", &params).is_ok(), fits, "{params}");
         }
-        let allowed = |switches| Environment::reading(EnvironmentSettings::default(), switches, some).checks.remove(0).comparators;
+        let allowed = |switches| {
+            Environment::reading(EnvironmentSettings::default(), switches, some).checks.remove(0).comparators
+        };
         assert!(!allowed(Switches::default()).contains(&Comparator::LexLessThan));
         assert!(allowed(Switches { lexicographic: true, deep: true }).contains(&Comparator::LexLessThan));
         assert!(!allowed(Switches::default()).contains(&Comparator::GreaterThan), "texts have no order of their own");

@@ -74,10 +74,11 @@ impl EvidenceProvider for Files {
     }
 
     async fn query(&self, asked: &EvidenceAsked<'_>) -> EvidenceResult {
-        let wanted = match asked.query.params.as_ref().ok_or_else(|| "`file` is missing".to_owned()).and_then(Wanted::read) {
-            Ok(wanted) => wanted,
-            Err(words) => return EvidenceResult::failed("params_invalid", words),
-        };
+        let wanted =
+            match asked.query.params.as_ref().ok_or_else(|| "`file` is missing".to_owned()).and_then(Wanted::read) {
+                Ok(wanted) => wanted,
+                Err(words) => return EvidenceResult::failed("params_invalid", words),
+            };
         let shelf = Arc::clone(&self.shelf);
         let looked = tokio::task::spawn_blocking(move || shelf.answer(&wanted)).await;
         looked.unwrap_or_else(|_| EvidenceResult::failed("provider_failed", "the file could not be looked at"))

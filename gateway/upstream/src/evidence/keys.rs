@@ -94,7 +94,13 @@ mod tests {
             assert_eq!(keys(file).unwrap().verifies("ci-1", MESSAGE, &bytes(SIGNATURE)), Some(true));
         }
         let private = pem.replace("PUBLIC", "PRIVATE");
-        for file in [private.into_bytes(), bytes(KEY)[..31].to_vec(), b"ci.pub".to_vec(), Vec::new(), STANDARD.encode(&spki).into_bytes()] {
+        for file in [
+            private.into_bytes(),
+            bytes(KEY)[..31].to_vec(),
+            b"ci.pub".to_vec(),
+            Vec::new(),
+            STANDARD.encode(&spki).into_bytes(),
+        ] {
             assert!(keys(file).unwrap_err().contains("`ci-1`"));
         }
         assert!(Ed25519Keys::read(&BTreeMap::new()).is_err());

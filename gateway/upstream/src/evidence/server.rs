@@ -85,8 +85,7 @@ impl ServerProvider {
         let message = Message::request(ask::own_id(), "tools/call", Some(params));
         let route = Route::One(self.settings.namespace.clone());
         let trace_id = TraceId::from_uuid(Uuid::now_v7());
-        let plain =
-            Exchange::new(trace_id, Arc::clone(&self.principal), route, Ask::Message(message), Subject::Plain);
+        let plain = Exchange::new(trace_id, Arc::clone(&self.principal), route, Ask::Message(message), Subject::Plain);
         Exchange { revision: Some(Revision::LATEST), ..plain }
     }
 }

@@ -117,8 +117,16 @@ mod tests {
             (TICK, json!(6), false),
         ] {
             let params = json!({ "timestamp": timestamp });
-            assert_eq!(value(&asked_at(&time, at, "after", Some(params.clone())).await), Some(json!(after)), "{params}");
-            assert_eq!(value(&asked_at(&time, at, "before", Some(params.clone())).await), Some(json!(!after)), "{params}");
+            assert_eq!(
+                value(&asked_at(&time, at, "after", Some(params.clone())).await),
+                Some(json!(after)),
+                "{params}"
+            );
+            assert_eq!(
+                value(&asked_at(&time, at, "before", Some(params.clone())).await),
+                Some(json!(!after)),
+                "{params}"
+            );
         }
     }
 
@@ -128,18 +136,29 @@ mod tests {
         let time = TriggerTime::new(true);
         let now = asked_at(&time, UNIX, "now", None).await;
         let anchor = now.evidence_anchor.clone().unwrap();
-        assert_eq!((anchor.anchor_type.as_str(), anchor.anchor_value.as_str()), ("trigger_time_unix_millis", "1710000000000"));
-        assert_eq!((value(&now), now.content_type.as_deref()), (Some(json!(1_710_000_000_000_i64)), Some("application/json")));
+        assert_eq!(
+            (anchor.anchor_type.as_str(), anchor.anchor_value.as_str()),
+            ("trigger_time_unix_millis", "1710000000000")
+        );
+        assert_eq!(
+            (value(&now), now.content_type.as_deref()),
+            (Some(json!(1_710_000_000_000_i64)), Some("application/json"))
+        );
         let counted = asked_at(&time, TICK, "now", None).await;
         assert_eq!((value(&counted), counted.evidence_anchor.unwrap().anchor_value), (Some(json!(5)), "5".into()));
         let off = asked_at(&TriggerTime::new(false), TICK, "now", None).await;
-        assert_eq!((code(&off), off.evidence_anchor.unwrap().anchor_type), ("logical_time_disabled", "trigger_time_logical".into()));
+        assert_eq!(
+            (code(&off), off.evidence_anchor.unwrap().anchor_type),
+            ("logical_time_disabled", "trigger_time_logical".into())
+        );
     }
 
     #[tokio::test]
     async fn times_that_are_not_counted_alike_are_an_error() {
         let time = TriggerTime::new(true);
-        for (at, timestamp) in [(TICK, json!("2024-03-09T16:00:00Z")), (TICK, json!(-1)), (UNIX, json!(1.5)), (UNIX, json!("soon"))] {
+        for (at, timestamp) in
+            [(TICK, json!("2024-03-09T16:00:00Z")), (TICK, json!(-1)), (UNIX, json!(1.5)), (UNIX, json!("soon"))]
+        {
             let result = asked_at(&time, at, "after", Some(json!({ "timestamp": timestamp }))).await;
             assert_eq!(code(&result), "params_invalid", "{timestamp}");
         }

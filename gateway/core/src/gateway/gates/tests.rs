@@ -77,7 +77,8 @@ fn a_call_names_its_run_as_its_gate_wants_it() {
         runs.put(TENANT, head(run, agent));
     }
     runs.put(TenantId(Uuid::from_u128(2)), head("run-9", "a-1"));
-    let params = json!({ "name": "update", "arguments": { "job": { "run": "run-2" } }, "_meta": { RUN_META: "run-1" } });
+    let params =
+        json!({ "name": "update", "arguments": { "job": { "run": "run-2" } }, "_meta": { RUN_META: "run-1" } });
     for (run_from, expected) in [
         (Some(RunFrom::Meta), Some("run-1")),
         (Some(RunFrom::Argument("job.run".into())), Some("run-2")),
@@ -125,7 +126,9 @@ fn a_call_is_noted_in_its_run() {
     let calls: Vec<_> = noted
         .iter()
         .map(|(run, entry)| match entry {
-            Entry::ToolCall(call) => (run.as_str(), call.call_id.as_str(), call.error.as_ref().map(|error| error.code.as_str())),
+            Entry::ToolCall(call) => {
+                (run.as_str(), call.call_id.as_str(), call.error.as_ref().map(|error| error.code.as_str()))
+            }
             other => panic!("{other:?}"),
         })
         .collect();

@@ -109,10 +109,8 @@ fn question(
     deadline: Timestamp,
 ) -> Result<NewApproval, Failed> {
     let context = asked.context;
-    let words = format!(
-        "run {} of {} asks for a human at stage {}",
-        context.run_id, context.scenario_id, context.stage_id
-    );
+    let words =
+        format!("run {} of {} asks for a human at stage {}", context.run_id, context.scenario_id, context.stage_id);
     let tool = TOOL.parse().map_err(|_| unavailable())?;
     Ok(NewApproval {
         id,

@@ -50,7 +50,13 @@ pub fn checks(
             }
         };
         let value = kind(result_schema.as_ref());
-        contracts.push(CheckContract { check: check_id, params_required, params, value, comparators: allowed_comparators });
+        contracts.push(CheckContract {
+            check: check_id,
+            params_required,
+            params,
+            value,
+            comparators: allowed_comparators,
+        });
     }
     match contracts.is_empty() {
         true => Err("its capabilities name no checks".into()),

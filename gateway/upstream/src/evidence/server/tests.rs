@@ -82,7 +82,10 @@ async fn its_answer_is_read_or_refused() {
         (json!({ "structuredContent": evidence(), "isError": true }), "provider_failed"),
         (json!({ "content": [] }), "provider_failed"),
         (json!({ "structuredContent": large }), "size_limit_exceeded"),
-        (json!({ "structuredContent": { "value": null, "error": { "code": "away", "message": "m", "details": null } } }), "away"),
+        (
+            json!({ "structuredContent": { "value": null, "error": { "code": "away", "message": "m", "details": null } } }),
+            "away",
+        ),
     ] {
         let (_, provider) = provider(answer, ServerDialect::Seed);
         let result = asked(&provider, "build", Some(json!({ "id": 7 }))).await;

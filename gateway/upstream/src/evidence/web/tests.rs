@@ -40,7 +40,10 @@ async fn a_page_is_asked() {
     let web = web(&host);
     let status = asked(&web, "status", Some(json!({ "url": url }))).await;
     let anchor = status.evidence_anchor.clone().unwrap();
-    assert_eq!((value(&status), anchor.anchor_type.as_str(), anchor.anchor_value), (Some(json!(200)), "url", url.clone()));
+    assert_eq!(
+        (value(&status), anchor.anchor_type.as_str(), anchor.anchor_value),
+        (Some(json!(200)), "url", url.clone())
+    );
     assert_eq!(status.evidence_ref.unwrap().uri, url);
     let hash = asked(&web, "body_hash", Some(json!({ "url": url }))).await;
     let expected = "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945";
@@ -50,7 +53,8 @@ async fn a_page_is_asked() {
 // acceptance 119 d: a redirection is a status, and nobody goes there.
 #[tokio::test]
 async fn a_redirection_is_not_followed() {
-    let answer = "HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    let answer =
+        "HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     assert_eq!(value(&said(answer, "status").await), Some(json!(302)));
 }
 
