@@ -1,6 +1,10 @@
 //! `adp`: what the gateway itself knows. Whether a human approved, whether an agent's chain holds, what the matrix says.
 
 mod asking;
+#[cfg(test)]
+mod fakes;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -179,33 +183,4 @@ fn away(error: &StoreError) -> Failed {
 
 fn unavailable() -> Failed {
     ("unavailable", "the gateway's own records cannot be read right now".into())
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    // acceptance 114
-    #[test]
-    fn params_are_read_strictly() {
-        let id = Uuid::from_u128(7).to_string();
-        for (check, params, fits) in [
-            ("approval_granted", json!({}), true),
-            ("approval_granted", Value::Null, true),
-            ("approval_granted", json!({ "approval_id": id }), true),
-            ("approval_granted", json!({ "approval_id": "yes" }), false),
-            ("approval_granted", json!({ "approval": id }), false),
-            ("chain_valid", json!({ "agent_id": "agent-1" }), true),
-            ("chain_valid", json!({}), false),
-            ("chain_valid", json!({ "agent_id": "no name" }), false),
-            ("matrix_result", json!({ "agent_id": "a", "decision_type": "D2" }), true),
-            ("matrix_result", json!({ "agent_id": "a", "decision_type": "D2", "risk_level": "R3" }), true),
-            ("matrix_result", json!({ "agent_id": "a", "decision_type": "D5" }), false),
-            ("matrix_result", json!({ "agent_id": "a", "decision_type": "D2", "risk_level": "high" }), false),
-            ("other", json!({}), false),
-        ] {
-            assert_eq!(Wanted::read(check, Some(&params)).is_ok(), fits, "{check} {params}");
-        }
-    }
 }
