@@ -15,7 +15,7 @@ use super::{Gateway, Ports};
 use crate::exchange::Exchange;
 use crate::gate::binding::{GateBinding, GateFacts, Gates, RUN_META, RunFacts, RunFrom};
 use crate::gate::records::{CallError, Outcome as Decided, Target};
-use crate::gate::{Correlation, Digest, GateTime, Head, RunStatus};
+use crate::gate::{Correlation, Digest, GateTime, Head, Id, RunStatus};
 use crate::names::TenantId;
 use crate::ports::{GateStore, NewCall, RunQuery, StoreError};
 use crate::rules::RuleSet;
@@ -35,6 +35,9 @@ impl Gateway {
 
     /// The upstream could not be asked, or gave no answer.
     pub(super) async fn note_failure(&self, exchange: &Exchange) {
+        if !stands_before(exchange) {
+            return;
+        }
         let message = "the upstream failed";
         let error = CallError { code: "upstream_failed".into(), message: message.into(), details: None };
         note_outcome(&self.ports, exchange, &json!({ "message": message }), Some(error)).await;
@@ -87,7 +90,8 @@ fn named(binding: &GateBinding, exchange: &Exchange) -> Option<String> {
         RunFrom::Meta => exchange.message()?.params()?.get("_meta")?.get(RUN_META)?,
         RunFrom::Argument(path) => path.split('.').try_fold(exchange.arguments()?, |value, step| value.get(step))?,
     };
-    found.as_str().map(str::to_owned)
+    // What could name no run is not repeated to anybody.
+    found.as_str().and_then(|text| Id::try_from(text).ok()).map(String::from)
 }
 
 /// The newest active run of the scenario that names the caller.
@@ -136,20 +140,17 @@ fn facts(head: &Head, exchange: &Exchange) -> RunFacts {
 
 /// Whether there is a transcript that wants to know how it ends.
 pub(super) fn stands_before(exchange: &Exchange) -> bool {
-    runs_of(exchange).next().is_some()
+    !runs_of(exchange).is_empty()
 }
 
-fn runs_of(exchange: &Exchange) -> impl Iterator<Item = &RunFacts> {
-    let looked = match &exchange.gates {
-        Gates::Looked(facts) => facts.as_slice(),
-        Gates::NotLooked | Gates::Imagined => &[],
-    };
-    // Twice before one call, it is still one call.
-    let first = move |at: usize, run: &RunFacts| {
-        !looked.iter().take(at).filter_map(|facts| facts.run.as_ref()).any(|other| other.run_id == run.run_id)
-    };
-    let runs = looked.iter().enumerate().filter_map(|(at, facts)| Some((at, facts.run.as_ref()?)));
-    runs.filter(move |(at, run)| first(*at, run)).map(|(_, run)| run)
+/// The runs under which it passed, each once. One whose gate was closed, and only told so, has no part in it.
+fn runs_of(exchange: &Exchange) -> Vec<&RunFacts> {
+    let (Gates::Looked(looked), Some(tool)) = (&exchange.gates, exchange.tool()) else { return Vec::new() };
+    let mut runs: Vec<&RunFacts> = Vec::new();
+    for facts in looked.iter().filter(|facts| facts.objection(tool.name.as_str()).is_none()) {
+        runs.extend(facts.run.as_ref().filter(|run| !runs.iter().any(|other| other.run_id == run.run_id)));
+    }
+    runs
 }
 
 /// Before the answer goes out: whoever has it finds it in the transcript.

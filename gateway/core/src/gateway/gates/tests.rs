@@ -5,9 +5,9 @@ use uuid::Uuid;
 
 use super::*;
 use crate::exchange::{Ask, Route, Subject, ToolSubject};
+use crate::gate::TenantText;
 use crate::gate::records::Entry;
 use crate::gate::run::Counts;
-use crate::gate::{Id, TenantText};
 use crate::identity::Principal;
 use crate::manifest::{AgentMode, RiskLevel, ToolManifest};
 use crate::names::TraceId;
@@ -153,6 +153,19 @@ fn rules(mode: &str) -> RuleSet {
         },
     });
     RuleSet::compile(vec![AgentPolicy::compile(&serde_json::from_value(written).unwrap()).unwrap()])
+}
+
+// A run that the call did not pass under, because its rule is only in shadow, is not written into.
+#[test]
+fn nothing_is_noted_in_a_run_whose_gate_was_closed() {
+    let bench = crate::testing::bench::Bench::new();
+    let runs = &bench.world.runs;
+    runs.put(TENANT, head("run-1", "a-2"));
+    let mut exchange = call(None, json!({ "name": "update", "_meta": { RUN_META: "run-1" } }));
+    look(runs.as_ref(), &rules("shadow"), &mut exchange).now_or_never().unwrap().unwrap();
+    let reply = Reply::from_message(&Message::result(gateway_protocol::Id::from(7), json!({ "content": [] })));
+    note(&bench.gateway.ports, &exchange, &reply).now_or_never().unwrap();
+    assert!(!stands_before(&exchange) && runs.entries.lock().unwrap().is_empty());
 }
 
 // A rule may put a gate before many tools; it weighs what was found with the worth its mode gives it.
