@@ -148,7 +148,7 @@ mod tests {
         assert_eq!((value(&counted), counted.evidence_anchor.unwrap().anchor_value), (Some(json!(5)), "5".into()));
         let off = asked_at(&TriggerTime::new(false), TICK, "now", None).await;
         assert_eq!(
-            (code(&off), off.evidence_anchor.unwrap().anchor_type),
+            (code(&off), off.evidence_anchor.clone().unwrap().anchor_type),
             ("logical_time_disabled", "trigger_time_logical".into())
         );
     }

@@ -1,7 +1,6 @@
 //! `http`: how a web page answers, of hosts that an operator listed. Redirections are answers, not ways.
 
 use std::collections::BTreeSet;
-use std::error::Error as _;
 use std::sync::Arc;
 use std::time::Duration;
 

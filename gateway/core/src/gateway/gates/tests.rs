@@ -112,7 +112,7 @@ fn a_call_is_noted_in_its_run() {
     runs.put(TENANT, head("run-1", "a-1"));
     let params = json!({ "name": "update", "arguments": { "b": 1, "a": 2 }, "_meta": { RUN_META: "run-1" } });
     let mut exchange = call(Some(RunFrom::Meta), params);
-    look(runs.as_ref(), &RuleSet::default(), &mut exchange).now_or_never().unwrap().unwrap();
+    look(&**runs, &RuleSet::default(), &mut exchange).now_or_never().unwrap().unwrap();
     let answers = [
         Message::result(gateway_protocol::Id::from(7), json!({ "content": [] })),
         Message::result(gateway_protocol::Id::from(7), json!({ "content": [], "isError": true })),
@@ -162,7 +162,7 @@ fn nothing_is_noted_in_a_run_whose_gate_was_closed() {
     let runs = &bench.world.runs;
     runs.put(TENANT, head("run-1", "a-2"));
     let mut exchange = call(None, json!({ "name": "update", "_meta": { RUN_META: "run-1" } }));
-    look(runs.as_ref(), &rules("shadow"), &mut exchange).now_or_never().unwrap().unwrap();
+    look(&**runs, &rules("shadow"), &mut exchange).now_or_never().unwrap().unwrap();
     let reply = Reply::from_message(&Message::result(gateway_protocol::Id::from(7), json!({ "content": [] })));
     note(&bench.gateway.ports, &exchange, &reply).now_or_never().unwrap();
     assert!(!stands_before(&exchange) && runs.entries.lock().unwrap().is_empty());

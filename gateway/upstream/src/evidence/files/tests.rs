@@ -55,7 +55,7 @@ async fn a_value_out_of_a_file() {
 // acceptance 119 d: every way to go wrong has its code, and none of them a value.
 #[tokio::test]
 async fn every_failure_has_its_code() {
-    let place = usual();
+    let usual = usual();
     for (file, jsonpath, expected) in [
         ("/etc/hostname", None, "absolute_path_forbidden"),
         ("../secret.json", None, "path_outside_root"),
@@ -70,13 +70,13 @@ async fn every_failure_has_its_code() {
         ("ci/main.json", Some("tests"), "invalid_jsonpath"),
         ("ci/main.json", Some("$.other"), "jsonpath_not_found"),
     ] {
-        let result = asked(&place.files, "path", Some(json!({ "file": file, "jsonpath": jsonpath }))).await;
+        let result = asked(&usual.files, "path", Some(json!({ "file": file, "jsonpath": jsonpath }))).await;
         assert_eq!((code(&result), value(&result)), (expected, None), "{file}");
         assert!(result.evidence_anchor.is_some() && !result.error.unwrap().message.contains("canary"), "{file}");
     }
-    let yaml = asked(&super::tests::place(1024, false).files, "path", Some(json!({ "file": "ci/main.yaml" }))).await;
+    let yaml = asked(&place(1024, false).files, "path", Some(json!({ "file": "ci/main.yaml" }))).await;
     assert_eq!(code(&yaml), "yaml_disabled");
-    let large = asked(&super::tests::place(8, true).files, "path", Some(json!({ "file": "ci/main.json" }))).await;
+    let large = asked(&place(8, true).files, "path", Some(json!({ "file": "ci/main.json" }))).await;
     assert_eq!(code(&large), "size_limit_exceeded");
 }
 
