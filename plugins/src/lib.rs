@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod dlp;
+pub mod gate;
 pub mod injection;
 pub mod manifest;
 pub mod matrix;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 use gateway_core::{Plugin, PluginMode, Policies};
 
 /// Every plugin there is, in the order it is heard. Configuration chooses the mode of each, not the order.
-pub const NAMES: [&str; 12] = [
+pub const NAMES: [&str; 13] = [
     dlp::NAME,
     injection::NAME,
     scopes::NAME,
@@ -32,6 +33,7 @@ pub const NAMES: [&str; 12] = [
     access::NAME,
     rules::NAME,
     sql_guard::NAME,
+    gate::NAME,
 ];
 
 /// The chain's plugins, each in the mode the policies give it. Hashes of what is taken out are nobody's: for whoever only asks
@@ -59,6 +61,7 @@ pub fn all_with(
         Plugin::Judge(Box::new(access::Access::new(policies.access.clone()))),
         Plugin::Judge(Box::new(rules::Rules::new(policies.rules.clone()))),
         Plugin::Judge(Box::new(sql_guard::SqlGuard)),
+        Plugin::Judge(Box::new(gate::Gate)),
     ];
     plugins
         .into_iter()

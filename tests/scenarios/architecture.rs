@@ -44,7 +44,7 @@ const LAYERS: [(&str, &[&str]); 10] = [
 const ONLOOKERS: [&str; 3] = ["portreeve-tests", "portreeve-bench", "portreeve-fuzz"];
 
 /// A crate, or a family when it ends in `-`, and the only crates of ours that may name it.
-const OWNERS: [(&str, &[&str]); 13] = [
+const OWNERS: [(&str, &[&str]); 15] = [
     ("pg_query", &["gateway-sql"]),
     ("sqlparser", &["gateway-sql"]),
     ("pingora", &["portreeve"]),
@@ -58,6 +58,8 @@ const OWNERS: [(&str, &[&str]); 13] = [
     ("axum", &["gateway-console", "portreeve"]),
     ("axum-", &["gateway-console", "portreeve"]),
     ("tungstenite", &["portreeve", "portreeve-tests", "portreeve-fuzz"]),
+    ("ring", &["gateway-upstream"]),
+    ("serde_json_path", &["gateway-upstream"]),
 ];
 
 /// Crates that do I/O, or run it.

@@ -23,7 +23,7 @@ use crate::verdict::{Decision, Objection, Opinion, PolicyMode, Reason, Remedy, V
 use crate::{classify, scopes};
 
 pub use follow::{Follow, Step};
-pub use permit::{OwnAnswer, Permit};
+pub use permit::{EVIDENCE_QUERY, OwnAnswer, Permit};
 pub use ruling::{Compared, Ruling};
 
 /// May change the message; heard before any judge.

@@ -13,6 +13,7 @@ use crate::classification::Classification;
 use crate::content::Content;
 use crate::definitions::{Defined, Standing};
 use crate::digest;
+use crate::gate::binding::Gates;
 use crate::home::Passage;
 use crate::identity::Principal;
 use crate::live::{Live, Suspension, TenantRules};
@@ -148,6 +149,8 @@ pub struct Exchange {
     pub content: Content,
     /// How the tool describes itself, in the form that was accepted; `None` where nobody knows.
     pub definition: Option<Arc<Defined>>,
+    /// Where the runs are that stand before it.
+    pub gates: Gates,
 }
 
 /// What a caller brought back to a question of ours: which approval, and what its user said.
@@ -197,6 +200,7 @@ impl Exchange {
             approval: None,
             content: Content::default(),
             definition: None,
+            gates: Gates::NotLooked,
         }
     }
 

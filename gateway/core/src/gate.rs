@@ -4,6 +4,7 @@
 //! Everything here is a function of its arguments: no clock, no files, no waiting, no ports. Times are the caller's,
 //! evidence is handed in, and what a step changed is handed out to be stored. Who fetches and who stores is elsewhere.
 
+pub mod binding;
 pub mod compare;
 pub mod contracts;
 mod counting;
@@ -14,7 +15,7 @@ pub mod engine;
 pub mod evidence;
 pub mod ids;
 pub mod logic;
-mod moments;
+pub mod moments;
 pub mod payload;
 pub mod policies;
 mod read;

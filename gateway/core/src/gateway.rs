@@ -13,6 +13,7 @@ mod decision;
 mod definitions;
 mod describe;
 mod doors;
+mod gates;
 mod members;
 mod mirrors;
 mod opening;

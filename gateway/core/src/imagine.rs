@@ -10,6 +10,7 @@ use crate::chain::Chain;
 use crate::classification::Classification;
 use crate::definitions::Defined;
 use crate::exchange::{Ask, Exchange, Route, Subject, ToolSubject};
+use crate::gate::binding::Gates;
 use crate::identity::{Principal, PrincipalKind};
 use crate::live::Live;
 use crate::names::{Namespace, ToolName, TraceId};
@@ -42,6 +43,7 @@ impl Imagined {
         exchange.at = self.at;
         exchange.declared = self.declared;
         exchange.definition.clone_from(&self.definition);
+        exchange.gates = Gates::Imagined;
         exchange
     }
 }

@@ -14,6 +14,7 @@ pub mod definitions;
 pub mod desk;
 pub mod digest;
 pub mod dlp;
+pub mod evidence;
 pub mod exchange;
 pub mod explain;
 pub mod gate;

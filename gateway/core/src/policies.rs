@@ -11,6 +11,8 @@ use crate::classification::{Classification, scale};
 use crate::definitions::ScanRules;
 use crate::digest;
 use crate::dlp::{DlpHandling, DlpSet, NoDlp};
+use crate::gate::Scenario;
+use crate::gate::binding::GateBinding;
 use crate::injection::{InjectionAction, InjectionRules};
 use crate::manifest::{AgentMode, RiskLevel, ToolManifest};
 use crate::matrix::Matrix;
@@ -63,6 +65,8 @@ pub struct Handling {
     pub schema_off: bool,
     /// What happens to answers of it that read like instructions, where that differs from `injection.yaml`.
     pub injection: Option<InjectionAction>,
+    /// The run that must be where it says before a call may pass.
+    pub gate: Option<Arc<GateBinding>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -98,12 +102,17 @@ impl ClassifiedTool {
     }
 
     fn named(mut self) -> Self {
-        let Handling { action_type, raises, sql, context, self_modifying, dlp, schema_off, injection } = &self.handling;
+        let Handling { action_type, raises, sql, context, self_modifying, dlp, schema_off, injection, gate } =
+            &self.handling;
         let raises: Vec<_> = raises.iter().map(|one| (one.when.written(), one.to, one.classification)).collect();
         let handling = (action_type, raises, sql, context, self_modifying, (dlp, schema_off, injection));
         // Only plain data is serialised, so this cannot fail; an empty digest would merely be a useless one.
         let parts = (&self.manifest, self.classification, &self.metadata, handling);
-        self.digest = digest::named(&serde_json_canonicalizer::to_vec(&parts).unwrap_or_default()).into();
+        let written = match gate {
+            None => serde_json_canonicalizer::to_vec(&parts),
+            Some(gate) => serde_json_canonicalizer::to_vec(&(parts, gate)),
+        };
+        self.digest = digest::named(&written.unwrap_or_default()).into();
         self
     }
 }
@@ -147,6 +156,8 @@ pub struct Policies {
     pub sql: Arc<dyn SqlReader>,
     pub dlp: Arc<dyn DlpSet>,
     pub injection: InjectionRules,
+    /// The operator's own, which nobody else can define.
+    pub scenarios: BTreeMap<String, Arc<Scenario>>,
     /// SHA-256 of everything above: names the rules that a trace was decided under.
     pub digest: String,
 }
@@ -157,7 +168,8 @@ impl Policies {
         let (scan, promotion) = (ScanRules::default(), PromotionRules::default());
         let tools = tools.into_iter().collect();
         let (sql, dlp, injection) = (Arc::new(NoSql), Arc::new(NoDlp), InjectionRules::default());
-        Self { tools, matrix, rules, access, scan, promotion, sql, dlp, injection, digest: String::new() }.named()
+        let (scenarios, digest) = (BTreeMap::new(), String::new());
+        Self { tools, matrix, rules, access, scan, promotion, sql, dlp, injection, scenarios, digest }.named()
     }
 
     #[must_use]
@@ -197,14 +209,25 @@ impl Policies {
         self.named()
     }
 
+    #[must_use]
+    pub fn with_scenarios(mut self, scenarios: BTreeMap<String, Arc<Scenario>>) -> Self {
+        self.scenarios = scenarios;
+        self.named()
+    }
+
     fn named(mut self) -> Self {
         // Ordered here and nowhere else: the digest may not depend on how a map happens to lie.
         let tools: BTreeMap<_, _> = self.tools.iter().map(|(name, tool)| (name, &tool.digest)).collect();
         let injection = (self.injection.action, self.injection.score, self.injection.reader.digest());
         let content = (self.sql.digest(), self.dlp.digest(), injection);
         let rest = (self.rules.digest(), self.access.digest(), &self.scan, &self.promotion, content);
-        let canonical = serde_json_canonicalizer::to_vec(&(tools, &self.matrix, rest)).unwrap_or_default();
-        self.digest = digest::named(&canonical);
+        let canonical = if self.scenarios.is_empty() {
+            serde_json_canonicalizer::to_vec(&(tools, &self.matrix, rest))
+        } else {
+            let scenarios: BTreeMap<_, _> = self.scenarios.iter().map(|(id, one)| (id, one.hash().hex())).collect();
+            serde_json_canonicalizer::to_vec(&(tools, &self.matrix, rest, scenarios))
+        };
+        self.digest = digest::named(&canonical.unwrap_or_default());
         self
     }
 

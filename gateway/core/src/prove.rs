@@ -27,7 +27,7 @@ use crate::verdict::Decision;
 use cells::{Bench, Broken, Kind, Shape};
 
 /// The judges that can only say no to what others allow.
-const SILENT: [&str; 7] = ["dlp", "injection", "scopes", "schema", "access", "rules", "sql_guard"];
+const SILENT: [&str; 8] = ["dlp", "injection", "scopes", "schema", "access", "rules", "sql_guard", "gate"];
 
 scale!(
     /// What is promised.

@@ -18,6 +18,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::classification::{DecisionType, Risk, scale};
+use crate::gate::binding::GateBinding;
 use crate::verdict::PolicyMode;
 
 pub use call::{CONTEXT_META, CallContext, weekday};
@@ -159,6 +160,10 @@ pub trait Context {
     fn get(&self, path: &[Box<str>]) -> Option<Seen<'_>>;
     fn decision(&self) -> (Option<DecisionType>, Option<Risk>);
     fn agent(&self) -> &str;
+    /// Why this gate is closed to it. What is only declared has no run to show.
+    fn closed(&self, binding: &GateBinding) -> Option<String> {
+        Some(format!("it needs a run of scenario {}", binding.scenario))
+    }
 }
 
 /// A decision as an agent describes it.

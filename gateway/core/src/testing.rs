@@ -3,8 +3,10 @@
 
 pub mod bench;
 mod no_approvals;
+mod runs;
 
 pub use no_approvals::NoApprovals;
+pub use runs::Runs;
 
 use std::sync::Mutex;
 

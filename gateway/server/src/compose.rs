@@ -155,6 +155,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         peers: Arc::clone(&peers),
         once: store.once(),
         approvals: store.approvals(),
+        runs: store.gate(),
         notifier: notifier.clone().unwrap_or_else(|| Arc::new(NoNotifier)),
         live: live.handle(),
         definitions: Arc::clone(&definitions),

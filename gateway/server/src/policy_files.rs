@@ -14,6 +14,7 @@ mod matrix;
 mod promotion;
 mod rules;
 mod scan;
+mod scenarios;
 mod sql;
 #[cfg(test)]
 mod tests;
@@ -37,6 +38,7 @@ use dlp_rules::DlpFiles;
 use manifests::Manifests;
 use rules::RuleFiles;
 use scan::Scanning;
+use scenarios::ScenarioFiles;
 use sql::SqlFiles;
 
 /// Large enough for thousands of tools; a larger file was put there by mistake.
@@ -44,11 +46,12 @@ const LARGEST_FILE: u64 = 4 << 20;
 const TOP_LEVEL: [&str; 6] = ["matrix.yaml", "chain.yaml", "scan.yaml", "promotion.yaml", "dlp.yaml", "injection.yaml"];
 
 /// What is read in each folder, by how its name ends.
-const FOLDERS: [(&str, &[&str]); 5] = [
+const FOLDERS: [(&str, &[&str]); 6] = [
     ("access", &[".rego", "data.json"]),
     ("dlp", &[".yaml"]),
     ("manifests", &[".yaml"]),
     ("rules", &[".yaml"]),
+    ("scenarios", &[".json"]),
     ("sql", &[".yaml"]),
 ];
 
@@ -121,7 +124,16 @@ impl PolicyFile {
 }
 
 fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolicies {
-    let mut manifests = Manifests::default();
+    // Before the others: manifests name them.
+    let mut scenarios = ScenarioFiles::default();
+    for file in files {
+        if let Some(id) = file.within("scenarios", ".json") {
+            let mut told = Problems::of(file.shown.as_str());
+            scenarios.read_file(id, &file.text, &mut told);
+            problems.extend(told.into_found());
+        }
+    }
+    let mut manifests = Manifests::knowing(&scenarios);
     let mut matrix = Matrix::standard();
     let mut modes = BTreeMap::new();
     let mut scanning = Scanning::default();
@@ -157,7 +169,8 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
     }
     let access = access.compile(problems);
     let tools = manifests.tools.into_iter().map(|(name, tool)| (name, Arc::new(tool)));
-    let policies = Policies::new(tools, matrix).with_rules(RuleSet::compile(rules.policies), access);
+    let policies = Policies::new(tools, matrix).with_scenarios(scenarios.into_all());
+    let policies = policies.with_rules(RuleSet::compile(rules.policies), access);
     let policies = policies.with_scan(scanning.rules()).with_promotion(promotion).with_sql(sql.reader());
     let mut policies = policies.with_injection(injection.unwrap_or_else(injection::shipped));
     if let Some(dlp) = dlp.compile(problems) {

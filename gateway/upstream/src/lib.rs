@@ -11,6 +11,7 @@ pub mod auto_http;
 pub mod bridge;
 pub mod catalogue;
 pub mod engine;
+pub mod evidence;
 pub mod guard;
 pub mod http;
 pub mod observed;

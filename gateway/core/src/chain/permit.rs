@@ -18,6 +18,9 @@ pub struct Permit {
     exchange: Exchange,
 }
 
+/// What every external provider of evidence is asked by.
+pub const EVIDENCE_QUERY: &str = "evidence_query";
+
 /// What the gateway may say by itself to an upstream that asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OwnAnswer {
@@ -115,6 +118,21 @@ impl Permit {
     /// asked in is part of it.
     pub fn for_discovery(exchange: Exchange) -> Option<Self> {
         let own = matches!(exchange.ask, Ask::EndSession) || exchange.message().is_some_and(own_question);
+        own.then_some(Self { exchange })
+    }
+
+    /// The one tool that the gateway calls for itself: `evidence_query` of a server that an operator named as a provider.
+    /// It is nobody's act, carries nobody's headers and no other name.
+    pub fn for_evidence(exchange: Exchange) -> Option<Self> {
+        let named = |message: &Message| {
+            let name = message.params().and_then(|params| params.get("name")).and_then(Value::as_str);
+            matches!(message, Message::Request(request) if request.method == "tools/call")
+                && name == Some(EVIDENCE_QUERY)
+        };
+        let own = matches!(exchange.subject, Subject::Plain)
+            && exchange.principal.tenant.is_none()
+            && exchange.carried.is_empty()
+            && exchange.message().is_some_and(named);
         own.then_some(Self { exchange })
     }
 
@@ -241,6 +259,29 @@ mod tests {
         }
         let answer = Message::result(Id::from(1), json!({}));
         assert!(admitted.for_own(answer, None).is_none(), "an answer is no question");
+    }
+
+    #[test]
+    fn evidence_is_the_only_tool_that_the_gateway_calls_for_itself() {
+        let plain = |message| {
+            let (id, nobody) = (TraceId::from_uuid(uuid::Uuid::nil()), Arc::new(Principal::anonymous()));
+            Exchange::new(id, nobody, Route::All, Ask::Message(message), Subject::Plain)
+        };
+        let asked = || request("tools/call", json!({ "name": "evidence_query", "arguments": {} }));
+        assert!(Permit::for_evidence(plain(asked())).is_some());
+        for message in [
+            request("tools/call", json!({ "name": "evidence_query2" })),
+            request("tools/call", json!({})),
+            request("prompts/get", json!({ "name": "evidence_query" })),
+            Message::notification("tools/call", json!({ "name": "evidence_query" }).as_object().cloned()),
+        ] {
+            assert!(Permit::for_evidence(plain(message.clone())).is_none(), "{message:?}");
+        }
+        assert!(Permit::for_evidence(Exchange { subject: Subject::Act, ..plain(asked()) }).is_none());
+        let carried = vec![("traceparent".into(), "00-1".into())];
+        assert!(Permit::for_evidence(Exchange { carried, ..plain(asked()) }).is_none());
+        let somebody = Principal { tenant: Some(crate::TenantId(uuid::Uuid::nil())), ..Principal::anonymous() };
+        assert!(Permit::for_evidence(Exchange { principal: Arc::new(somebody), ..plain(asked()) }).is_none());
     }
 
     #[test]

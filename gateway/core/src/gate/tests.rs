@@ -9,6 +9,7 @@
 
 mod advance;
 mod any;
+mod binding;
 mod compare;
 mod flips;
 mod golden;

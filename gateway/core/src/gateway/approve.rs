@@ -34,7 +34,17 @@ pub(super) enum Telling {
 
 impl Gateway {
     /// The chain's word on one exchange, and what follows it.
-    pub(super) async fn settle(self: &Arc<Self>, mut errand: Errand, exchange: Exchange, telling: Telling) -> Answer {
+    pub(super) async fn settle(
+        self: &Arc<Self>,
+        mut errand: Errand,
+        mut exchange: Exchange,
+        telling: Telling,
+    ) -> Answer {
+        // Each time anew: a run may have moved on while a human was asked.
+        let looked = self.look_at_gates(&errand.chain.policies().rules, &mut exchange).await;
+        if let Err(error) = looked {
+            return unknowable(errand, &exchange, &error);
+        }
         match errand.chain.admit(exchange) {
             Ok((permit, mut ruling)) => {
                 errand.story.asked(permit.exchange(), &errand.chain);
@@ -272,7 +282,7 @@ impl ApprovalRecord {
 /// Nobody could be asked: nothing was decided, nothing runs.
 fn unknowable(errand: Errand, exchange: &Exchange, error: &StoreError) -> Answer {
     let Errand { id, mut story, .. } = errand;
-    tracing::error!(error = error as &dyn std::error::Error, "an approval could not be asked for or used: {error}");
+    tracing::error!(error = error as &dyn std::error::Error, "what decides over a call could not be asked: {error}");
     story.forget();
     refusal::unrecorded(&exchange.trace_id, id)
 }

@@ -70,6 +70,7 @@ impl Gateway {
             Err(error) => {
                 tracing::warn!(error = &error as &dyn std::error::Error, "an upstream failed: {error}");
                 story.close(Status::UpstreamFailed, None);
+                self.note_failure(permit.exchange()).await;
                 refusal::upstream_failed(&error, id)
             }
         }

@@ -8,6 +8,8 @@ use crate::canonical::{Canonical, Object, write_text};
 use crate::chain::{Compared, Ruling};
 use crate::content::Found;
 use crate::exchange::{Exchange, Raised};
+use crate::gate::Id;
+use crate::gate::binding::{GateFacts, Gates};
 use crate::identity::Principal;
 use crate::matrix::{Judgement, Question};
 use crate::names::TraceId;
@@ -106,6 +108,11 @@ fn context(exchange: &Exchange, ruling: &Ruling) -> Canonical {
     if !exchange.content.found.is_empty() {
         exchange.content.found.write(written.member("dlp"));
     }
+    if let Gates::Looked(facts) = &exchange.gates
+        && !facts.is_empty()
+    {
+        list(written.member("gate"), facts, |out, facts| out.push_str(gate(facts).as_str()));
+    }
     if let Some(known) = tool.and_then(|tool| tool.classified.as_ref()) {
         written.text("manifest", Some(&known.digest));
     }
@@ -153,6 +160,17 @@ fn acting_as(principal: &Principal) -> String {
         text.push(']');
     }
     text
+}
+
+/// Under which run it was decided, and where that run was.
+fn gate(facts: &GateFacts) -> Canonical {
+    let mut written = Object::with_capacity(96);
+    let run = facts.run.as_ref();
+    written.text("decision", run.and_then(|run| run.decision.as_ref()).map(Id::as_str));
+    written.text("run", run.map(|run| run.run_id.as_str()));
+    written.text("scenario", Some(facts.binding.scenario.as_str()));
+    written.text("stage", run.map(|run| run.stage.as_str()));
+    written.end()
 }
 
 fn candidate(compared: &Compared) -> Canonical {

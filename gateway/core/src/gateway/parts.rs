@@ -13,7 +13,9 @@ use crate::home::Home;
 use crate::identity::Credential;
 use crate::lists::ListFilter;
 use crate::live::LiveHandle;
-use crate::ports::{Approvals, AuditBuffer, Clock, Directory, Notifier, Once, Peers, Seal, ToolRegistry, Usage};
+use crate::ports::{
+    Approvals, AuditBuffer, Clock, Directory, GateStore, Notifier, Once, Peers, Seal, ToolRegistry, Usage,
+};
 use crate::refusal::Manner;
 
 /// What the edge read off the wire, bounded and not yet understood.
@@ -69,6 +71,8 @@ pub struct Ports {
     pub once: Arc<dyn Once>,
     pub approvals: Arc<dyn Approvals>,
     pub notifier: Arc<dyn Notifier>,
+    /// The runs that gates on traffic are bound to.
+    pub runs: Arc<dyn GateStore>,
     /// The rows that take effect while running.
     pub live: Arc<LiveHandle>,
     pub definitions: Arc<Definitions>,

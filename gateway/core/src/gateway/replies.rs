@@ -16,7 +16,7 @@ use super::record::{Story, status_of};
 use super::rounds::{Approved, Marks, Rounds};
 use super::standing::{is_stopped, stopped};
 use super::tasks::Tasks;
-use super::{Caller, Gateway, Memory, Ports, opening, request_id};
+use super::{Caller, Gateway, Memory, Ports, gates, opening, request_id};
 use crate::chain::{Chain, Permit};
 use crate::content::Found;
 use crate::exchange::{Ask, Exchange};
@@ -108,6 +108,7 @@ impl Gateway {
                 let found = review.pass(&mut reply);
                 story.found(&self.ports.audit, &review.exchange, &found);
                 story.close(status_of(&reply), Some(review.recorded(&reply)));
+                gates::note(&review.ports, &review.exchange, &reply).await;
                 Answer { status, headers: Vec::new(), body: AnswerBody::Json(reply.raw().clone()) }
             }
             Content::Stream(items) => {
@@ -116,7 +117,11 @@ impl Gateway {
                 let tool = review.exchange.tool().map(|tool| tool.name.clone());
                 let ended = stopped(Arc::clone(&self.ports.live), Arc::clone(principal), route.clone(), tool).boxed();
                 let replies = Replies::new(items, Arc::clone(&review), story, tape, ended, slot);
-                Answer { status, headers: Vec::new(), body: AnswerBody::Events(replies.boxed()) }
+                let replies = match gates::stands_before(&review.exchange) {
+                    true => gates::noting(replies.boxed(), Arc::clone(&review.ports), review.exchange.clone()),
+                    false => replies.boxed(),
+                };
+                Answer { status, headers: Vec::new(), body: AnswerBody::Events(replies) }
             }
         };
         if let Some(opened) = session.filter(|_| review.exchange.method() == Some("initialize")) {

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{Context, Seen, walk};
 use crate::classification::{DecisionType, Risk};
 use crate::exchange::Exchange;
+use crate::gate::binding::GateBinding;
 
 /// Where an agent may describe a call further, for keys that nobody else answers.
 pub const CONTEXT_META: &str = "io.portreeve/context";
@@ -110,6 +111,11 @@ impl Context for CallContext<'_> {
             return Some(found);
         }
         self.further(path)
+    }
+
+    fn closed(&self, binding: &GateBinding) -> Option<String> {
+        let tool = self.0.tool().map_or("it", |tool| tool.name.as_str());
+        self.0.gates.objection(binding, tool).map(|(_, words)| words)
     }
 
     fn decision(&self) -> (Option<DecisionType>, Option<Risk>) {

@@ -1,12 +1,16 @@
 //! What a policy asks of a decision to which it applies, and how soon a human must have answered.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Span};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::condition::{order, path};
 use super::{Context, RuleError};
+use crate::gate::binding::{GateBinding, WrittenBinding};
+use crate::gate::{Digest, Id};
 
 const AT: &str = "rule.requirement";
 /// Nobody waits longer for an answer.
@@ -32,6 +36,7 @@ enum Asks {
         max: Box<[(Place, Value)]>,
         require: Box<[Place]>,
     },
+    Gate(Arc<GateBinding>),
 }
 
 /// How a decision stands to what is asked of it.
@@ -56,17 +61,24 @@ impl Requirement {
                 "log" => Asks::Log,
                 "notify" => Asks::Notify,
                 other => {
-                    let known = "human_approval, prohibited, log, notify, {max: {field: number}}, {require: [field]}";
+                    let known = "human_approval, prohibited, log, notify, {max: {field: number}}, {require: [field]}, \
+                                 {gate: {scenario, spec_hash, run_from, stage}}";
                     return Err(RuleError::at(AT, format!("`{other}` is not known; it is one of {known}")));
                 }
             },
+            Value::Object(parts) if parts.contains_key("gate") && parts.len() == 1 => {
+                Asks::Gate(Arc::new(gate(parts.get("gate").unwrap_or(&Value::Null))?))
+            }
             Value::Object(parts) if !parts.is_empty() => {
                 if let Some(key) = parts.keys().find(|key| !["max", "require"].contains(&key.as_str())) {
-                    return Err(RuleError::at(format!("{AT}.{key}"), "is not known; it is `max` or `require`"));
+                    return Err(RuleError::at(
+                        format!("{AT}.{key}"),
+                        "is not known; it is `max` or `require`, or `gate` alone",
+                    ));
                 }
                 Asks::Limits { max: limits(parts.get("max"))?, require: fields(parts.get("require"))? }
             }
-            _ => return Err(RuleError::at(AT, "must be a word, or an object with `max` or `require`")),
+            _ => return Err(RuleError::at(AT, "must be a word, or an object with `max`, `require` or `gate`")),
         };
         Ok(Self { written: written.clone(), asks })
     }
@@ -89,12 +101,21 @@ impl Requirement {
         matches!(self.asks, Asks::Limits { .. })
     }
 
+    /// The gate that a call must have been looked at for.
+    pub fn gate(&self) -> Option<&Arc<GateBinding>> {
+        match &self.asks {
+            Asks::Gate(binding) => Some(binding),
+            _ => None,
+        }
+    }
+
     pub(super) fn met(&self, context: &dyn Context) -> Met {
         let (max, require) = match &self.asks {
             Asks::HumanApproval => return Met::NeedsHuman,
             Asks::Prohibited => return Met::No("it is prohibited".into()),
             Asks::Log => return Met::Mention("log"),
             Asks::Notify => return Met::Mention("notify"),
+            Asks::Gate(binding) => return context.closed(binding).map_or(Met::Yes, Met::No),
             Asks::Limits { max, require } => (max, require),
         };
         let is_there = |path: &[Box<str>]| context.get(path).is_some_and(|found| !found.to_value().is_null());
@@ -111,6 +132,24 @@ impl Requirement {
         }
         if unknown.is_empty() { Met::Yes } else { Met::Unknown(unknown) }
     }
+}
+
+/// A rule is read where no files are: it says which scenario it means by its hash.
+fn gate(written: &Value) -> Result<GateBinding, RuleError> {
+    let at = format!("{AT}.gate");
+    let read = WrittenBinding::deserialize(written).map_err(|error| RuleError::at(at.as_str(), error.to_string()))?;
+    let WrittenBinding { scenario, run_from, stage, spec_hash, anyone } = read;
+    let stages: Vec<Id> = stage.into();
+    if stages.is_empty() {
+        return Err(RuleError::at(format!("{at}.stage"), "must name the stage at which calls may pass"));
+    }
+    if let Some(what) = run_from.fault() {
+        return Err(RuleError::at(format!("{at}.run_from.argument"), what));
+    }
+    let hash = spec_hash.as_deref().and_then(Digest::from_hex);
+    let wanted = "must be the hash of the scenario, 64 lower-case hex digits";
+    let spec_hash = hash.ok_or_else(|| RuleError::at(format!("{at}.spec_hash"), wanted))?;
+    Ok(GateBinding { scenario, spec_hash, run_from, stages, anyone })
 }
 
 type Path = Box<[Box<str>]>;

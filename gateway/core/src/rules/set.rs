@@ -12,6 +12,7 @@ use super::requirement::Met;
 use super::{AgentPolicy, Context, Seen, Severity};
 use crate::digest;
 use crate::exchange::Exchange;
+use crate::gate::binding::GateBinding;
 use crate::verdict::{Objection, Opinion, PolicyMode, Remedy, Verdict};
 
 /// Cloned with every set of policies that holds it, so what it holds is shared.
@@ -21,6 +22,8 @@ pub struct RuleSet {
     index: Arc<Index>,
     digest: Arc<str>,
     enforced: Arc<str>,
+    /// Some policy asks for a gate.
+    gated: bool,
 }
 
 /// Keys of which a call has one value, from most to least telling.
@@ -70,7 +73,8 @@ impl RuleSet {
         let digest = named(&|_| true);
         let enforced = named(&|policy| policy.mode == PolicyMode::Enforce);
         let index = Arc::new(Index::of(&policies));
-        Self { policies: policies.into(), index, digest, enforced }
+        let gated = policies.iter().any(|policy| policy.requirement.gate().is_some());
+        Self { policies: policies.into(), index, digest, enforced, gated }
     }
 
     /// Everything the policies say of a decision, whatever their mode.
@@ -119,6 +123,19 @@ impl RuleSet {
                 && let Some(verdict) = policy.verdict(&context)
             {
                 say(Opinion::new(verdict, policy.mode));
+            }
+        });
+    }
+
+    /// The gates that policies may ask of a call, found by what does not change while it is judged.
+    pub fn gates(&self, exchange: &Exchange, mut found: impl FnMut(&Arc<GateBinding>)) {
+        if !self.gated {
+            return;
+        }
+        let context = CallContext(exchange);
+        self.index.candidates(&context, |place| {
+            if let Some(binding) = self.policies.get(place).and_then(|policy| policy.requirement.gate()) {
+                found(binding);
             }
         });
     }

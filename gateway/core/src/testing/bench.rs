@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{FixedClock, NoApprovals, PlainSeal};
+use super::{FixedClock, NoApprovals, PlainSeal, Runs};
 use crate::chain::{Chain, Judge, Permit, Plugin, PluginMode};
 use crate::exchange::{Ask, Exchange, Route};
 use crate::gateway::{Gateway, Inbound, Ports, Settings, Verb, Wire};
@@ -51,6 +51,7 @@ pub struct Seen {
     pub carried: Mutex<Vec<(Home, Carried)>>,
     pub definition: Mutex<Option<Arc<Value>>>,
     pub live: Arc<LiveHandle>,
+    pub runs: Arc<Runs>,
     spent: Mutex<HashSet<Uuid>>,
     answers: Mutex<Answers>,
     carries: Mutex<Carries>,
@@ -87,6 +88,7 @@ impl Bench {
             carried: Mutex::default(),
             definition: Mutex::default(),
             live: Arc::default(),
+            runs: Arc::default(),
             spent: Mutex::default(),
             answers: Mutex::new(Box::new(|exchange| {
                 let id = exchange.message().and_then(|message| message.id().cloned()).unwrap();
@@ -115,6 +117,7 @@ impl Bench {
             once: seen.clone(),
             approvals: Arc::new(NoApprovals),
             notifier: Arc::new(NoNotifier),
+            runs: seen.runs.clone(),
             live: seen.live.clone(),
             definitions: Arc::default(),
             home,

@@ -70,6 +70,8 @@ pub fn tool(row: &ManifestRow, file: Option<&Arc<ClassifiedTool>>) -> Result<Cla
             Some(InjectionAction::Block) => mine.injection,
             _ => theirs.injection,
         },
+        // The operator's stays; where there is none, a tenant may put its own before the tool.
+        gate: theirs.gate.clone().or_else(|| mine.gate.clone()),
     };
     let classification = own.classification.raised_to(file.classification);
     let metadata = own.metadata.clone().or_else(|| file.metadata.clone());

@@ -1,8 +1,10 @@
 //! `manifests/<namespace>.yaml`: the five fields of each tool, and beside them how its calls are handled.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use gateway_core::dlp::DlpHandling;
+use gateway_core::gate::Scenario;
 use gateway_core::injection::InjectionAction;
 use gateway_core::manifest::GOVERNANCE;
 use gateway_core::policies::{ClassifiedTool, Handling, Raise, SqlArgument, ToolMetadata};
@@ -12,6 +14,7 @@ use gateway_core::{Classification, DecisionType, Namespace, Reversibility, Risk,
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::scenarios::{self, ScenarioFiles};
 use crate::config::{BUILT_IN, Problems, nearest, parse, read};
 
 /// What changes what agents may do is decided by people.
@@ -47,6 +50,8 @@ struct WrittenHandling {
     schema: Switch,
     /// What happens to answers of it that read like instructions.
     injection: Option<InjectionAction>,
+    /// The run that must be where it says before a call may pass.
+    gate: Option<Value>,
 }
 
 /// `on` or `off`; readers of YAML differ in whether these are words or truths.
@@ -85,9 +90,15 @@ struct WrittenRaise {
 #[derive(Default)]
 pub struct Manifests {
     pub tools: BTreeMap<ToolName, ClassifiedTool>,
+    /// Those that a gate may name without their hash.
+    scenarios: BTreeMap<String, Arc<Scenario>>,
 }
 
 impl Manifests {
+    pub fn knowing(scenarios: &ScenarioFiles) -> Self {
+        Self { tools: BTreeMap::new(), scenarios: scenarios.all().clone() }
+    }
+
     pub fn read_file(&mut self, namespace: &str, text: &str, problems: &mut Problems) {
         if let Err(error) = namespace.parse::<Namespace>() {
             problems.say("", format!("is named after a namespace, and {error}"));
@@ -115,7 +126,7 @@ impl Manifests {
                 if handling.self_modifying {
                     wanted = Some(wanted.map_or(SELF_MODIFYING, |wanted| wanted.raised_to(SELF_MODIFYING)));
                 }
-                let handled = soundly(handling, manifest, &path, problems);
+                let handled = soundly(handling, manifest, &self.scenarios, &path, problems);
                 raised.insert(id, (wanted, handled));
             }
         }
@@ -207,7 +218,13 @@ fn check_raises(manifest: &ToolManifest, wanted: Classification, path: &str, pro
 }
 
 /// The handling without what could be wrong in it.
-fn soundly(written: WrittenHandling, manifest: Option<&ToolManifest>, path: &str, problems: &mut Problems) -> Handling {
+fn soundly(
+    written: WrittenHandling,
+    manifest: Option<&ToolManifest>,
+    scenarios: &BTreeMap<String, Arc<Scenario>>,
+    path: &str,
+    problems: &mut Problems,
+) -> Handling {
     let mut raises = Vec::new();
     for (place, tree) in written.raise.into_iter().enumerate() {
         let at = format!("{path}.raise[{place}]");
@@ -232,9 +249,16 @@ fn soundly(written: WrittenHandling, manifest: Option<&ToolManifest>, path: &str
         }
     }
     let sql = written.sql.map_or(SqlHandling::Unsaid, |sql| read_sql(sql, &format!("{path}.sql"), problems));
+    let gate = written.gate.and_then(|gate| {
+        let at = format!("{path}.gate");
+        if manifest.is_some_and(ToolManifest::governs) {
+            problems.say(&at, "no gate stands before the gateway's own tools: they are what opens it");
+        }
+        scenarios::binding(gate, scenarios, &at, problems).map(Arc::new)
+    });
     let WrittenHandling { action_type, self_modifying, context, dlp, schema, injection, .. } = written;
     let schema_off = schema == Switch::Off;
-    Handling { action_type, raises, sql, context, self_modifying, dlp, schema_off, injection }
+    Handling { action_type, raises, sql, context, self_modifying, dlp, schema_off, injection, gate }
 }
 
 /// `off` (which YAML may read as false), or which argument it is. What cannot be read stays what is found by name.

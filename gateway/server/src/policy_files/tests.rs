@@ -43,6 +43,28 @@ fn tool(name: &str) -> ToolName {
 }
 
 #[test]
+fn the_example_of_a_gate_loads_and_is_bound_to_its_scenario() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/examples/gate/two-stage/policies");
+    let policies = load_policies(Some(&dir)).unwrap().policies;
+    let release = policies.scenarios.get("release").unwrap();
+    let gate = |name: &str| policies.tool(&tool(name)).unwrap().handling.gate.clone();
+    assert_eq!(gate("crm/update_contact").unwrap().spec_hash, *release.hash());
+    assert_eq!(gate("crm/get_contact"), None, "reading is free");
+}
+
+#[test]
+fn a_gate_that_could_never_open_is_told() {
+    let manifest = "manifests:
+  - { id: notes/write, domain: notes, risk_level: LOW_WRITE, side_effects: true, allowed_modes: [FULL_AUTO] }
+handling:
+  notes/write:
+    gate: { scenario: release, run_from: meta, stage: write }
+";
+    let found = problems_of(&[("manifests/notes.yaml", manifest)]);
+    assert!(found.iter().any(|problem| problem.contains("handling.notes/write.gate.scenario")), "{found:?}");
+}
+
+#[test]
 fn the_shipped_policies_load_and_cover_the_built_in_and_demo_tools() {
     let loaded = load_policies(None).unwrap();
     for (name, code) in [
