@@ -1,10 +1,9 @@
 //! The Decision Gate as tools: scenarios whose stages open on evidence, their runs, and the packs that prove them.
 //!
-//! Each tool is a file. What a run does next is the engine's in core; `keeper` fetches, asks and stores around it, `desk`
-//! asks for evidence. Runs are found by the caller's tenant alone, so another's is told in the words of one that never was.
+//! Each tool is a file. What a run does next is the engine's in core; `keeper` fetches, asks and stores around it. Runs are
+//! found by the caller's tenant alone, so another's is told in the words of one that never was.
 
 mod define;
-pub mod desk;
 mod export;
 #[cfg(test)]
 mod fakes;
@@ -25,8 +24,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gateway_core::Principal;
+use gateway_core::evidence::EvidenceDesk;
 use gateway_core::gate::dispatch::DispatchRules;
-use gateway_core::gate::policies::{AnchorRules, Disclosure};
 use gateway_core::gate::shelf::ShelfError;
 use gateway_core::gate::{Fault, Id, Refusal, Scenario};
 use gateway_core::names::NameError;
@@ -35,7 +34,6 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::builtin::{BuiltinServer, BuiltinTool, ToolFailure, run_checked};
-use desk::EvidenceDesk;
 use keeper::Gatekeeper;
 
 pub const NAMESPACE: &str = "gate";
@@ -50,10 +48,10 @@ pub type CurrentSettings = Arc<dyn Fn() -> Arc<GateSettings> + Send + Sync>;
 
 /// What an operator decides.
 pub struct GateSettings {
+    /// Who is asked, and how far each is believed.
     pub evidence: EvidenceDesk,
+    /// Which packets may go to whom.
     pub dispatch: DispatchRules,
-    pub anchors: AnchorRules,
-    pub disclosure: Disclosure,
     pub shelves: Arc<dyn RunpackShelves>,
     /// The operator's own scenarios, by their ids: nobody may define another in their place.
     pub files: BTreeMap<String, Arc<Scenario>>,

@@ -50,7 +50,7 @@ impl BuiltinTool for Export {
             .ok_or_else(|| unknown(&scenario_id, &run_id))?;
         let scenario = self.keeper.scenario_of(&caller, &head).await?;
         let settings = self.keeper.settings();
-        let pack = pack(scenario.spec(), &head, &logs, at, verification, &settings.anchors)?;
+        let pack = pack(scenario.spec(), &head, &logs, at, verification, settings.evidence.anchors())?;
 
         let shelves = &*settings.shelves;
         let told = |error| unshelved("output_dir", &error);

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use gateway_core::evidence::Asking;
 use gateway_core::gate::engine::{self, Answer, Call, Recorded, Rules, Submitted};
 use gateway_core::gate::evidence::EvidenceContext;
 use gateway_core::gate::records::TriggerEvent;
@@ -15,7 +16,6 @@ use gateway_core::ports::{AskingRun, FoundRun, GateStore, NewScenario, RUN_RACES
 use gateway_core::{AgentId, Principal, TenantId};
 use serde::Serialize;
 
-use super::desk::Asking;
 use super::queue::Queues;
 use super::{CurrentSettings, GateSettings, Ports, failed, unknown};
 use crate::builtin::ToolFailure;
@@ -180,7 +180,7 @@ impl Gatekeeper {
             let run = Some(AskingRun { spec_hash: head.spec_hash, entered_by: head.entered_by });
             let asking = Asking { tenant: caller.tenant, by: &by, context: &context, run };
             let evidence = settings.evidence.collect(&wanted, asking).await?;
-            let rules = Rules { dispatch: &settings.dispatch, anchors: &settings.anchors };
+            let rules = Rules { dispatch: &settings.dispatch, anchors: settings.evidence.anchors() };
             let step = engine::advance(&scenario, &head, event.clone(), evidence, rules)?.with_call(call)?;
             let saved = self.runs.append(caller.tenant, event.run_id.as_str(), version, &step.head, &step.entries);
             if saved.await.map_err(failed)? {

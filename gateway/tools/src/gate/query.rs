@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use gateway_core::Principal;
-use gateway_core::gate::contracts::Contracts;
+use gateway_core::evidence::Asking;
 use gateway_core::gate::evidence::EvidenceContext;
 use gateway_core::gate::spec::EvidenceQuery;
 use serde_json::{Map, Value, json};
 
-use super::desk::Asking;
 use super::keeper::Gatekeeper;
 use super::{argument, failed, invalid, schema, unknown};
 use crate::builtin::{BuiltinTool, ToolFailure, ToolSpec, annotations};
@@ -41,21 +40,9 @@ impl BuiltinTool for Query {
         if run.is_some_and(|run| run.head.scenario_id != context.scenario_id) {
             return Err(unknown(&context.scenario_id, &context.run_id));
         }
-        let settings = self.keeper.settings();
-        let desk = &settings.evidence;
-        if !desk.provider(&query.provider_id) {
-            let words = format!("no provider `{}`; there are {}", query.provider_id, desk.known().join(", "));
-            return Err(ToolFailure::new(format!("evidence: {words}")));
-        }
-        if desk.check(&query.provider_id, &query.check).is_none() {
-            let words = format!("provider `{}` has no check `{}`", query.provider_id, query.check);
-            return Err(ToolFailure::new(format!("evidence: {words}")));
-        }
         // No run: a look asks no human and leaves nothing behind.
         let asking = Asking { tenant: caller.tenant, by: &caller.by, context: &context, run: None };
-        let result = desk.ask(&query, asking).await?;
-        let result = settings.anchors.applied(&query.provider_id, result).recorded()?;
-        let result = settings.disclosure.applied(result, desk.allows_raw(&query.provider_id));
+        let result = self.keeper.settings().evidence.shown(&query, asking).await?;
         Ok(json!({ "result": result }))
     }
 }

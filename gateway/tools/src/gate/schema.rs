@@ -44,7 +44,8 @@ pub(super) fn input(fields: Vec<(&str, Part, &str)>, required: &[&str]) -> Value
 /// An answer: every field is always there.
 pub(super) fn output(fields: Vec<(&str, Part)>) -> Value {
     let required: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
-    let properties: Map<String, Value> = fields.iter().map(|(name, part)| ((*name).to_owned(), part.schema.clone())).collect();
+    let properties: Map<String, Value> =
+        fields.into_iter().map(|(name, part)| (name.to_owned(), part.schema)).collect();
     json!({ "type": "object", "properties": properties, "required": required })
 }
 

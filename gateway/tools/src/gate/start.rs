@@ -38,7 +38,7 @@ impl BuiltinTool for Start {
         let caller = self.keeper.caller(caller, Some(&config.tenant_id)).await?;
         let scenario = self.keeper.to_start(&caller, &scenario_id).await?;
         let settings = self.keeper.settings();
-        let rules = Rules { dispatch: &settings.dispatch, anchors: &settings.anchors };
+        let rules = Rules { dispatch: &settings.dispatch, anchors: settings.evidence.anchors() };
         let (head, entries) = engine::start(&scenario, config, at, issue, rules)?;
         self.keeper.runs().begin(caller.tenant, &head, &entries, &caller.by).await.map_err(failed)?;
         Ok(RunState::new(head, entries).output())

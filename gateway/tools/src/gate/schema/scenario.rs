@@ -11,15 +11,15 @@ pub(in crate::gate) fn spec() -> Part {
         "spec_version": { "type": "string" },
         "default_tenant_id": tenant_schema(),
         "namespace_id": {},
-        "policies": listed(closed(
+        "policies": listed(&closed(
             &json!({ "policy_id": id_schema(), "description": maybe_text() }),
             &["policy_id"],
         )),
-        "schemas": listed(closed(
+        "schemas": listed(&closed(
             &json!({ "schema_id": id_schema(), "version": maybe_text(), "uri": maybe_text() }),
             &["schema_id"],
         )),
-        "predicates": listed(predicate()),
+        "predicates": listed(&predicate()),
         "conditions": { "type": "array", "description": "What newer clients call `predicates`.", "items": predicate() },
         "stages": { "type": "array", "minItems": 1, "items": stage() },
     });
@@ -29,7 +29,7 @@ pub(in crate::gate) fn spec() -> Part {
     Part { schema, defs }
 }
 
-fn listed(items: Value) -> Value {
+fn listed(items: &Value) -> Value {
     json!({ "type": "array", "items": items })
 }
 
@@ -59,8 +59,8 @@ fn stage() -> Value {
     }
     let properties = json!({
         "stage_id": id_schema(),
-        "entry_packets": listed(packet()),
-        "gates": listed(closed(&gate, &["gate_id", "requirement"])),
+        "entry_packets": listed(&packet()),
+        "gates": listed(&closed(&gate, &["gate_id", "requirement"])),
         "advance_to": advance_to(),
         "timeout": timeout,
         "on_timeout": { "enum": ["fail", "advance_with_flag", "alternate_branch"] },
@@ -86,7 +86,7 @@ fn advance_to() -> Value {
     let branch = json!({
         "gate_id": id_schema(), "outcome": { "enum": ["true", "false", "unknown"] }, "next_stage_id": id_schema(),
     });
-    let branches = listed(closed(&branch, &["gate_id", "outcome", "next_stage_id"]));
+    let branches = listed(&closed(&branch, &["gate_id", "outcome", "next_stage_id"]));
     let branching = json!({
         "kind": { "const": "branch" }, "branches": branches, "default": { "type": ["string", "null"] },
     });
