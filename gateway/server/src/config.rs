@@ -5,11 +5,13 @@
 
 mod document;
 mod environment;
+mod gate;
 mod numbers;
 mod problem;
 mod secret;
 mod sound;
 mod sound_decision;
+mod sound_gate;
 mod sound_upstreams;
 #[cfg(test)]
 mod tests;
@@ -27,6 +29,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use document::{nearest, parse, read};
+pub use gate::{EvidenceSource, Gate, GateProvider};
 pub use problem::{Problem, Problems};
 pub use secret::Secret;
 
@@ -54,6 +57,7 @@ pub struct Config {
     /// How long a list that was seen is good enough.
     pub pins_recheck: Duration,
     pub approvals: Approvals,
+    pub gate: Gate,
     pub identity: Identity,
     pub audit: Audit,
     pub limits: Limits,
