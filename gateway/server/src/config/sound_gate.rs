@@ -72,9 +72,9 @@ fn usual() -> Vec<GateProvider> {
     let allowlist = BTreeSet::from([DEPLOY_ENV.to_owned()]);
     let environment = EvidenceSource::Environment { allowlist, denylist: BTreeSet::new(), overrides: None };
     let sources = [
-        ("adp", EvidenceSource::Adp),
-        ("env", environment),
         ("time", EvidenceSource::Time { allow_logical: true }),
+        ("env", environment),
+        ("adp", EvidenceSource::Adp),
     ];
     let provider = |(name, source): (&str, _)| GateProvider { name: name.into(), source, keys: None, allow_raw: false };
     sources.map(provider).into()
