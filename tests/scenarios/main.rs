@@ -33,6 +33,7 @@ mod doors;
 mod edge;
 mod explain;
 mod first_sdk;
+mod gate;
 mod identity;
 mod injection;
 mod kill;

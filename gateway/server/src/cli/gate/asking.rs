@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
-use gateway_core::ports::{AuditBuffer, AuditRow, Ledger, LedgerError, Receipt, Record};
+use gateway_core::outcome::AuditRow;
+use gateway_core::ports::{AuditBuffer, Ledger, LedgerError, Receipt, Record};
 use gateway_core::{Principal, PrincipalKind, TraceDraft};
 use gateway_store::Store;
 use gateway_tools::{BuiltinServer, gate};
