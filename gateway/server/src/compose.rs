@@ -137,7 +137,8 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     })?;
     let own_names = governance.tool_names().map(str::to_owned).collect();
     let mut fixed = vec![Member::built_in(adp::NAMESPACE.parse()?, Arc::new(governance), own_names, adp::SCHEMES)];
-    let gate = GateRoom::new(config, Records::new(&store, Arc::clone(&writer) as _, Arc::clone(&matrix)))?;
+    let records = Records::new(&store, Arc::clone(&writer) as _, Arc::clone(&matrix));
+    let gate = GateRoom::new(config, &policies.policies, records)?;
     let scenarios = gate.server()?;
     let own_names = scenarios.tool_names().map(str::to_owned).collect();
     fixed.push(Member::built_in(gate_tools::NAMESPACE.parse()?, Arc::new(scenarios), own_names, &[]));
@@ -306,7 +307,7 @@ impl Node {
             tracing::error!("the changed configuration is refused and the old one stays: {error}");
             return;
         }
-        if let Err(error) = self.gate.reload(&config) {
+        if let Err(error) = self.gate.reload(&config, &policies.policies) {
             tracing::error!("the gate keeps its old settings: {error}");
         }
         self.gateway.replace_settings(settings(&config));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use gateway_core::Policies;
 use gateway_core::approvals::Terms;
 use gateway_core::evidence::EvidenceDesk;
 use gateway_core::matrix::Matrix;
@@ -51,13 +52,13 @@ pub struct GateRoom {
 }
 
 impl GateRoom {
-    pub fn new(config: &Config, records: Records) -> Result<Self, ComposeError> {
-        let current = Arc::new(ArcSwap::from_pointee(settings(config, &records)?));
+    pub fn new(config: &Config, policies: &Policies, records: Records) -> Result<Self, ComposeError> {
+        let current = Arc::new(ArcSwap::from_pointee(settings(config, policies, &records)?));
         Ok(Self { current, records })
     }
 
-    pub fn reload(&self, config: &Config) -> Result<(), ComposeError> {
-        self.current.store(Arc::new(settings(config, &self.records)?));
+    pub fn reload(&self, config: &Config, policies: &Policies) -> Result<(), ComposeError> {
+        self.current.store(Arc::new(settings(config, policies, &self.records)?));
         Ok(())
     }
 
@@ -68,7 +69,7 @@ impl GateRoom {
     }
 }
 
-fn settings(config: &Config, records: &Records) -> Result<GateSettings, ComposeError> {
+fn settings(config: &Config, policies: &Policies, records: &Records) -> Result<GateSettings, ComposeError> {
     let own = &config.gate;
     let terms = super::settings(config).approvals;
     let made = own.providers.iter().map(|provider| provider_settings(provider, records, &terms));
@@ -79,7 +80,7 @@ fn settings(config: &Config, records: &Records) -> Result<GateSettings, ComposeE
         evidence: EvidenceDesk::new(providers, own.anchors.clone(), own.disclosure),
         dispatch: own.dispatch.clone(),
         shelves: Arc::new(DirectoryShelves::new(own.runpacks.clone())),
-        files: BTreeMap::new(),
+        files: policies.scenarios.clone(),
     })
 }
 

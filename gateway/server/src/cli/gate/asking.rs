@@ -34,7 +34,7 @@ impl Asked {
         let tenant = tenant_named(&store, tenant).await?;
         let matrix = Arc::new(ArcSwap::from_pointee(policies.matrix.clone()));
         let records = Records::new(&store, Arc::new(AtOnce(store.ledger())), matrix);
-        let room = GateRoom::new(&config, records).map_err(|error| Failure::of(&error))?;
+        let room = GateRoom::new(&config, &policies, records).map_err(|error| Failure::of(&error))?;
         let server = room.server().map_err(|error| Failure::of(&error))?;
         let agent = "operator".parse().map_err(|error: gateway_core::names::NameError| Failure::of(&error))?;
         let kind = PrincipalKind::Admin;
