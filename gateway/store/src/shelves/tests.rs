@@ -26,7 +26,7 @@ async fn only_below_the_roots() {
     let deep = "d/".repeat(17);
     let packs = root.join("packs").to_string_lossy().into_owned();
     let other = root.join("packs-other").to_string_lossy().into_owned();
-    for given in ["", ".", "..", "../more", "a/../../b", "/etc", "/", &packs, &other, "a\\b", &deep] {
+    for given in ["", ".", "..", "../more", "a/../../b", "/etc", "/", packs.as_str(), other.as_str(), "a\\b", deep.as_str()] {
         assert_eq!(shelves.place(given).await, Err(ShelfError::Outside), "{given}");
     }
     assert_eq!(shelves.find("run-1").await, Err(ShelfError::Missing));

@@ -32,8 +32,9 @@ impl BuiltinTool for Verify {
     async fn run(&self, caller: &Principal, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
         let directory: String = typed(arguments, "runpack_dir")?;
         let manifest: String = typed(arguments, "manifest_path")?;
-        let manifest: PackPath =
-            manifest.parse().map_err(|error| ToolFailure::new(format!("invalid: manifest_path: {error}")))?;
+        let manifest = manifest
+            .parse::<PackPath>()
+            .map_err(|error| ToolFailure::new(format!("invalid: manifest_path: {error}")))?;
         let caller = self.keeper.caller(caller, None).await?;
         let settings = self.keeper.settings();
         let shelves = &*settings.shelves;

@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use gateway_core::outcome::AuditRow;
 use gateway_core::ports::{AuditBuffer, Ledger, LedgerError, Receipt, Record};
-use gateway_core::{Principal, PrincipalKind, TraceDraft};
+use gateway_core::{AgentId, Principal, PrincipalKind, TraceDraft};
 use gateway_store::Store;
 use gateway_tools::{BuiltinServer, gate};
 use serde_json::{Map, Value};
@@ -36,7 +36,7 @@ impl Asked {
         let records = Records::new(&store, Arc::new(AtOnce(store.ledger())), matrix);
         let room = GateRoom::new(&config, &policies, records).map_err(|error| Failure::of(&error))?;
         let server = room.server().map_err(|error| Failure::of(&error))?;
-        let agent = "operator".parse().map_err(|error: gateway_core::names::NameError| Failure::of(&error))?;
+        let agent = "operator".parse::<AgentId>().map_err(|error| Failure::of(&error))?;
         let kind = PrincipalKind::Admin;
         let caller = Principal { kind, tenant: Some(tenant.id), agent, ..Principal::anonymous() };
         Ok(Self { store, server, caller })
