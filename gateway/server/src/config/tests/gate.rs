@@ -13,7 +13,7 @@ fn without_a_word_nothing_is_opened() {
     assert!(!gate.lexicographic && !gate.deep_equals);
     let environment = gate.providers.iter().find(|provider| provider.name == "env").unwrap();
     let EvidenceSource::Environment { allowlist, overrides, .. } = &environment.source else { panic!("{environment:?}") };
-    assert_eq!((allowlist.iter().collect::<Vec<_>>(), overrides), (vec!["DEPLOY_ENV"], &None));
+    assert_eq!((allowlist.iter().map(String::as_str).collect::<Vec<_>>(), overrides), (vec!["DEPLOY_ENV"], &None));
     let away = load("store: { url: 'postgres://db/p' }").unwrap().gate;
     assert_eq!(away.runpacks, [PathBuf::from("conf/data/runpacks")]);
 }
