@@ -97,8 +97,7 @@ async fn the_nine_tools_are_offered() {
         ] {
             let schema = named(tool).unwrap()["inputSchema"].clone();
             let validator = jsonschema::validator_for(&schema).unwrap();
-            let problems: Vec<String> =
-                validator.iter_errors(&example(input)).map(|error| error.to_string()).collect();
+            let problems: Vec<String> = validator.iter_errors(&example(input)).map(|error| error.to_string()).collect();
             assert!(problems.is_empty(), "{tool}: {problems:?}");
         }
     }
@@ -241,7 +240,8 @@ async fn runs_are_their_tenants_on_postgres() {
 #[tokio::test]
 async fn the_command_line_says_the_same() {
     let (world, _agent) = in_production(Kind::Sqlite);
-    let file = |name: &str| root().join(format!("gateway/core/tests/data/gate-examples/{name}.json")).display().to_string();
+    let file =
+        |name: &str| root().join(format!("gateway/core/tests/data/gate-examples/{name}.json")).display().to_string();
     let cli = |arguments: &[&str]| world.cli_json(&[&["gate"][..], arguments, &["--tenant", "tenant-001"]].concat());
     assert_eq!(cli(&["define", &file("define")])["scenario_id"], "example-scenario");
     assert_eq!(cli(&["start", &file("start")])["status"], "active");

@@ -300,6 +300,7 @@ impl Config {
         if let Some(path) = self.cluster.ca.as_ref().filter(|path| !path.is_file()) {
             problems.say("cluster.ca", format!("there is no file `{}`", path.display()));
         }
+        self.gate.missing(&mut problems);
         problems.into_found()
     }
 

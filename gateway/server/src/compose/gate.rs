@@ -1,5 +1,7 @@
 //! The Decision Gate: its providers, its shelves, and the settings in force.
 
+mod server;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -72,7 +74,7 @@ impl GateRoom {
 fn settings(config: &Config, policies: &Policies, records: &Records) -> Result<GateSettings, ComposeError> {
     let own = &config.gate;
     let terms = super::settings(config).approvals;
-    let made = own.providers.iter().map(|provider| provider_settings(provider, records, &terms));
+    let made = own.providers.iter().map(|provider| provider_settings(provider, config, records, &terms));
     let switches = Switches { lexicographic: own.lexicographic, deep: own.deep_equals };
     let providers = providers(Settings { providers: made.collect::<Result<_, _>>()?, switches })
         .map_err(|error| ComposeError::Gate(error.to_string()))?;
@@ -86,6 +88,7 @@ fn settings(config: &Config, policies: &Policies, records: &Records) -> Result<G
 
 fn provider_settings(
     provider: &GateProvider,
+    config: &Config,
     records: &Records,
     terms: &Terms,
 ) -> Result<ProviderSettings, ComposeError> {
@@ -101,6 +104,9 @@ fn provider_settings(
             Kind::Web(WebSettings { allowed_hosts, allow_http, timeout, max_response_bytes })
         }
         EvidenceSource::Adp => Kind::Adp(adp(records, terms.clone())),
+        EvidenceSource::Server { namespace, upstream, capabilities, newer } => {
+            Kind::Server(server::server(&namespace, &upstream, &capabilities, newer, config)?)
+        }
     };
     let keys = provider.keys.as_ref().map(|files| read_keys(&provider.name, files)).transpose()?;
     Ok(ProviderSettings { name: provider.name.clone(), kind, keys, allow_raw: provider.allow_raw })

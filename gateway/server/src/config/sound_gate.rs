@@ -4,14 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use gateway_core::Namespace;
 use gateway_core::gate::dispatch::DispatchRules;
 use gateway_core::gate::policies::{AnchorRule, AnchorRules, Disclosure};
 
 use super::gate::{EvidenceSource, Gate, GateProvider};
-use super::numbers::Size;
+use super::numbers::{Count, Size};
 use super::problem::Problems;
+use super::sound_upstreams::asked_server;
 use super::written::{
-    DispatchEngine, ProviderKind, TrustPolicy, WrittenAnchor, WrittenDispatch, WrittenGate, WrittenProvider, WrittenProviderConfig,
+    DispatchEngine, ProviderDialect, ProviderKind, ProviderSource, TrustPolicy, WrittenAnchor, WrittenDispatch,
+    WrittenGate, WrittenProvider, WrittenProviderConfig, WrittenUpstream,
 };
 
 const DEPLOY_ENV: &str = "DEPLOY_ENV";
@@ -71,11 +74,8 @@ fn dispatch(written: WrittenDispatch, problems: &mut Problems) -> DispatchRules 
 fn usual() -> Vec<GateProvider> {
     let allowlist = BTreeSet::from([DEPLOY_ENV.to_owned()]);
     let environment = EvidenceSource::Environment { allowlist, denylist: BTreeSet::new(), overrides: None };
-    let sources = [
-        ("time", EvidenceSource::Time { allow_logical: true }),
-        ("env", environment),
-        ("adp", EvidenceSource::Adp),
-    ];
+    let sources =
+        [("time", EvidenceSource::Time { allow_logical: true }), ("env", environment), ("adp", EvidenceSource::Adp)];
     let provider = |(name, source): (&str, _)| GateProvider { name: name.into(), source, keys: None, allow_raw: false };
     sources.map(provider).into()
 }
@@ -97,29 +97,89 @@ fn providers(
             problems.say(format!("{at}.name"), format!("`{}` is there twice", provider.name));
             continue;
         }
-        let named = match provider.name.as_str() {
-            "time" => Some(ProviderKind::Time),
-            "env" => Some(ProviderKind::Env),
-            "json" => Some(ProviderKind::Json),
-            "http" => Some(ProviderKind::Http),
-            "adp" => Some(ProviderKind::Adp),
-            _ => None,
+        let keys = keys(provider.trust.as_ref().unwrap_or(default_trust), base);
+        let (name, allow_raw) = (provider.name.clone(), provider.allow_raw.unwrap_or(false));
+        let source = match provider.source {
+            Some(ProviderSource::Mcp) => server(provider, &at, base, problems),
+            Some(ProviderSource::Builtin) | None => built_in(provider, &at, base, problems),
         };
-        let Some(kind) = provider.kind.or(named) else {
-            let what = format!("`{}` is none of time, env, json, http, adp: say which with `kind`", provider.name);
-            problems.say(format!("{at}.kind"), what);
-            continue;
-        };
-        let Some(source) = source(kind, provider.config, &at, base, problems) else { continue };
-        let keys = match provider.trust.as_ref().unwrap_or(default_trust) {
-            TrustPolicy::Audit => None,
-            TrustPolicy::RequireSignature { keys } => {
-                Some(keys.iter().map(|(id, file)| (id.clone(), base.join(file))).collect::<BTreeMap<_, _>>())
-            }
-        };
-        sound.push(GateProvider { name: provider.name, source, keys, allow_raw: provider.allow_raw.unwrap_or(false) });
+        sound.extend(source.map(|source| GateProvider { name, source, keys, allow_raw }));
     }
     sound
+}
+
+fn keys(trust: &TrustPolicy, base: &Path) -> Option<BTreeMap<String, PathBuf>> {
+    match trust {
+        TrustPolicy::Audit => None,
+        TrustPolicy::RequireSignature { keys } => {
+            Some(keys.iter().map(|(id, file)| (id.clone(), base.join(file))).collect())
+        }
+    }
+}
+
+/// A foreign provider has five seconds, unless the operator gives it more.
+const PATIENCE: Count = Count(5);
+
+fn server(written: WrittenProvider, at: &str, base: &Path, problems: &mut Problems) -> Option<EvidenceSource> {
+    for (key, _) in written.config.written() {
+        problems.say(format!("{at}.config.{key}"), "is not for this kind of provider");
+    }
+    let namespace = match written.name.parse::<Namespace>() {
+        Ok(namespace) => namespace,
+        Err(error) => {
+            problems.say(format!("{at}.name"), error.to_string());
+            return None;
+        }
+    };
+    let Some(capabilities) = written.capabilities else {
+        problems.say(format!("{at}.capabilities"), "is missing: a file of what the server can be asked");
+        return None;
+    };
+    let upstream = WrittenUpstream {
+        url: written.url,
+        headers: written.headers,
+        command: written.command,
+        args: written.args,
+        env: written.env,
+        timeout_seconds: written.timeout_seconds.or(Some(PATIENCE)),
+        ..WrittenUpstream::default()
+    };
+    Some(EvidenceSource::Server {
+        namespace,
+        upstream: Box::new(asked_server(upstream, at, base, problems)?),
+        capabilities: base.join(capabilities),
+        newer: written.dialect == Some(ProviderDialect::Newer),
+    })
+}
+
+fn built_in(provider: WrittenProvider, at: &str, base: &Path, problems: &mut Problems) -> Option<EvidenceSource> {
+    let strays = [
+        ("url", provider.url.is_some()),
+        ("headers", !provider.headers.is_empty()),
+        ("command", provider.command.is_some()),
+        ("args", !provider.args.is_empty()),
+        ("env", !provider.env.is_empty()),
+        ("timeout_seconds", provider.timeout_seconds.is_some()),
+        ("capabilities", provider.capabilities.is_some()),
+        ("dialect", provider.dialect.is_some()),
+    ];
+    for (key, _) in strays.iter().filter(|(_, there)| *there) {
+        problems.say(format!("{at}.{key}"), "only means something with `type: mcp`");
+    }
+    let named = match provider.name.as_str() {
+        "time" => Some(ProviderKind::Time),
+        "env" => Some(ProviderKind::Env),
+        "json" => Some(ProviderKind::Json),
+        "http" => Some(ProviderKind::Http),
+        "adp" => Some(ProviderKind::Adp),
+        _ => None,
+    };
+    let Some(kind) = provider.kind.or(named) else {
+        let what = format!("`{}` is none of time, env, json, http, adp: say which with `kind`", provider.name);
+        problems.say(format!("{at}.kind"), what);
+        return None;
+    };
+    source(kind, provider.config, at, base, problems)
 }
 
 fn source(

@@ -15,8 +15,8 @@ use super::{AuditWait, HttpKind, OnDenied, Pinning, Sharing};
 
 pub use decision::{WrittenApprovals, WrittenPins, WrittenWebhook};
 pub use gate::{
-    DispatchEngine, ProviderKind, TrustPolicy, WrittenAnchor, WrittenDispatch, WrittenGate, WrittenProvider,
-    WrittenProviderConfig,
+    DispatchEngine, ProviderDialect, ProviderKind, ProviderSource, TrustPolicy, WrittenAnchor, WrittenDispatch,
+    WrittenGate, WrittenProvider, WrittenProviderConfig,
 };
 
 /// The configuration of a Portreeve gateway. `${NAME}` in any text comes from the environment; relative paths start at

@@ -15,18 +15,18 @@ async fn only_below_the_roots() {
     let home = tempfile::tempdir().unwrap();
     let shelves = shelves(home.path());
     let root = home.path().canonicalize().unwrap();
-    for (given, expected) in [
-        ("run-1", "packs/run-1"),
-        ("a/b/", "packs/a/b"),
-        (&*root.join("more/run-2").to_string_lossy(), "more/run-2"),
-    ] {
+    for (given, expected) in
+        [("run-1", "packs/run-1"), ("a/b/", "packs/a/b"), (&*root.join("more/run-2").to_string_lossy(), "more/run-2")]
+    {
         assert_eq!(shelves.place(given).await.unwrap(), root.join(expected).to_string_lossy());
     }
     assert!(!root.join("packs/run-1").exists(), "asking makes nothing");
     let deep = "d/".repeat(17);
     let packs = root.join("packs").to_string_lossy().into_owned();
     let other = root.join("packs-other").to_string_lossy().into_owned();
-    for given in ["", ".", "..", "../more", "a/../../b", "/etc", "/", packs.as_str(), other.as_str(), "a\\b", deep.as_str()] {
+    for given in
+        ["", ".", "..", "../more", "a/../../b", "/etc", "/", packs.as_str(), other.as_str(), "a\\b", deep.as_str()]
+    {
         assert_eq!(shelves.place(given).await, Err(ShelfError::Outside), "{given}");
     }
     assert_eq!(shelves.find("run-1").await, Err(ShelfError::Missing));

@@ -45,9 +45,8 @@ impl BuiltinTool for Export {
         let caller = self.keeper.caller(caller, tenant_id.as_ref()).await?;
 
         let found = self.keeper.runs().logs(caller.tenant, run_id.as_str()).await.map_err(failed)?;
-        let (head, logs) = found
-            .filter(|(head, _)| head.scenario_id == scenario_id)
-            .ok_or_else(|| unknown(&scenario_id, &run_id))?;
+        let (head, logs) =
+            found.filter(|(head, _)| head.scenario_id == scenario_id).ok_or_else(|| unknown(&scenario_id, &run_id))?;
         let scenario = self.keeper.scenario_of(&caller, &head).await?;
         let settings = self.keeper.settings();
         let pack = pack(scenario.spec(), &head, &logs, at, verification, settings.evidence.anchors())?;
@@ -65,12 +64,7 @@ impl BuiltinTool for Export {
 }
 
 /// Neither a directory of another tenant's nor anything below one: what is written or read there is not the caller's.
-pub(super) async fn taken(
-    keeper: &Gatekeeper,
-    caller: &Caller,
-    field: &str,
-    place: &str,
-) -> Result<(), ToolFailure> {
+pub(super) async fn taken(keeper: &Gatekeeper, caller: &Caller, field: &str, place: &str) -> Result<(), ToolFailure> {
     let above: Vec<String> = Path::new(place).ancestors().map(|path| path.display().to_string()).collect();
     if above.len() > DEEPEST {
         return Err(foreign(field));
@@ -104,15 +98,20 @@ fn spec() -> ToolSpec {
     ToolSpec {
         name: "runpack_export".into(),
         title: "Export a run".into(),
-        description: "Writes a run as files: its scenario, its six logs and a manifest with the hash of each and of all. The \
+        description:
+            "Writes a run as files: its scenario, its six logs and a manifest with the hash of each and of all. The \
                       same run and generated_at give the same bytes. output_dir must lie below a directory that the \
                       gateway is configured to write to."
-            .into(),
+                .into(),
         input_schema: schema::input(
             vec![
                 ("scenario_id", schema::id(), "The run's scenario."),
                 ("run_id", schema::id(), "The run."),
-                ("output_dir", schema::text(), "Where the files go: absolute, or below the first configured directory."),
+                (
+                    "output_dir",
+                    schema::text(),
+                    "Where the files go: absolute, or below the first configured directory.",
+                ),
                 ("manifest_name", schema::maybe_text(), "What the manifest is called; `manifest.json` when left out."),
                 ("generated_at", schema::time(), "Written into the manifest."),
                 ("include_verification", schema::boolean(), "Check the files and add the report to them."),

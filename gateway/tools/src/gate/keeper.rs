@@ -12,7 +12,9 @@ use gateway_core::gate::evidence::EvidenceContext;
 use gateway_core::gate::records::TriggerEvent;
 use gateway_core::gate::requests::SubmitRequest;
 use gateway_core::gate::{Digest, Head, Id, Refusal, Scenario, Spec, TenantText};
-use gateway_core::ports::{AskingRun, FoundRun, GateStore, NewScenario, RUN_RACES, ScenarioSource, StoreError, TenantStore};
+use gateway_core::ports::{
+    AskingRun, FoundRun, GateStore, NewScenario, RUN_RACES, ScenarioSource, StoreError, TenantStore,
+};
 use gateway_core::{AgentId, Principal, TenantId};
 use serde::Serialize;
 
@@ -55,11 +57,7 @@ impl Gatekeeper {
     }
 
     /// The caller, who must not name another's tenant. A number is another implementation's counting and names nobody.
-    pub(super) async fn caller(
-        &self,
-        caller: &Principal,
-        named: Option<&TenantText>,
-    ) -> Result<Caller, ToolFailure> {
+    pub(super) async fn caller(&self, caller: &Principal, named: Option<&TenantText>) -> Result<Caller, ToolFailure> {
         let Some(tenant) = caller.tenant else {
             return Err(ToolFailure::new("forbidden: the gate needs a caller that belongs to a tenant"));
         };

@@ -190,7 +190,8 @@ pub(super) fn context() -> Part {
 /// With what every request may carry.
 fn request(mut own: Value, required: &[&str]) -> Value {
     if let Value::Object(own) = &mut own {
-        let correlation = json!({ "type": ["string", "null"], "maxLength": 128, "description": "To find the call again." });
+        let correlation =
+            json!({ "type": ["string", "null"], "maxLength": 128, "description": "To find the call again." });
         own.insert("correlation_id".into(), correlation);
         own.insert("tenant_id".into(), tenant_schema());
         own.insert("namespace_id".into(), json!({}));

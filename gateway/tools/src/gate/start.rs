@@ -34,7 +34,8 @@ impl BuiltinTool for Start {
         let scenario_id: Id = typed(arguments, "scenario_id")?;
         let at: GateTime = typed(arguments, "started_at")?;
         let issue: bool = typed(arguments, "issue_entry_packets")?;
-        let config = RunConfig::read(argument(arguments, "run_config"), "run_config").map_err(|faults| invalid(&faults))?;
+        let config =
+            RunConfig::read(argument(arguments, "run_config"), "run_config").map_err(|faults| invalid(&faults))?;
         let caller = self.keeper.caller(caller, Some(&config.tenant_id)).await?;
         let scenario = self.keeper.to_start(&caller, &scenario_id).await?;
         let settings = self.keeper.settings();

@@ -43,9 +43,10 @@ fn spec() -> ToolSpec {
     ToolSpec {
         name: "scenario_status".into(),
         title: "Look at a run".into(),
-        description: "Tells a run's stage, status, last decision and issued packets, and after a hold which gates are not \
+        description:
+            "Tells a run's stage, status, last decision and issued packets, and after a hold which gates are not \
                       met. Evaluates nothing, changes nothing, shows no evidence."
-            .into(),
+                .into(),
         input_schema: schema::input(
             vec![
                 ("scenario_id", schema::id(), "The run's scenario."),

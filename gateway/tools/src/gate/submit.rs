@@ -43,10 +43,11 @@ fn spec() -> ToolSpec {
     ToolSpec {
         name: "scenario_submit".into(),
         title: "Submit an artifact".into(),
-        description: "Adds an artifact to a run's record with the hash of its content; up to 2 MiB, on finished runs too. The \
+        description:
+            "Adds an artifact to a run's record with the hash of its content; up to 2 MiB, on finished runs too. The \
                       run does not move. The same submission_id with the same content gets the same record, with other \
                       content it is refused."
-            .into(),
+                .into(),
         input_schema: schema::input(
             vec![
                 ("scenario_id", schema::id(), "The run's scenario."),

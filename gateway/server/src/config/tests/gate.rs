@@ -12,7 +12,9 @@ fn without_a_word_nothing_is_opened() {
     assert!(!gate.disclosure.allow_raw_values && gate.disclosure.require_provider_opt_in);
     assert!(!gate.lexicographic && !gate.deep_equals);
     let environment = gate.providers.iter().find(|provider| provider.name == "env").unwrap();
-    let EvidenceSource::Environment { allowlist, overrides, .. } = &environment.source else { panic!("{environment:?}") };
+    let EvidenceSource::Environment { allowlist, overrides, .. } = &environment.source else {
+        panic!("{environment:?}")
+    };
     assert_eq!((allowlist.iter().map(String::as_str).collect::<Vec<_>>(), overrides), (vec!["DEPLOY_ENV"], &None));
     let away = load("store: { url: 'postgres://db/p' }").unwrap().gate;
     assert_eq!(away.runpacks, [PathBuf::from("conf/data/runpacks")]);
@@ -43,10 +45,7 @@ fn what_is_written_is_taken() {
 fn each_problem_is_told_at_its_path() {
     for (text, expected) in [
         ("gate: { policy: { engine: static } }", "gate.policy.static: is missing: `engine: static` needs its rules"),
-        (
-            "gate: { policy: { static: { default: permit } } }",
-            "gate.policy.static: is only read with `engine: static`",
-        ),
+        ("gate: { policy: { static: { default: permit } } }", "gate.policy.static: is only read with `engine: static`"),
         (
             "gate: { providers: [{ name: weather }] }",
             "gate.providers[0].kind: `weather` is none of time, env, json, http, adp: say which with `kind`",
@@ -59,6 +58,14 @@ fn each_problem_is_told_at_its_path() {
         (
             "gate: { providers: [{ name: time, config: { root: x } }] }",
             "gate.providers[0].config.root: is not for this kind of provider",
+        ),
+        (
+            "gate: { providers: [{ name: ci, type: mcp, url: 'https://ci.example.com/mcp' }] }",
+            "gate.providers[0].capabilities: is missing: a file of what the server can be asked",
+        ),
+        (
+            "gate: { providers: [{ name: time, url: 'https://ci.example.com/mcp' }] }",
+            "gate.providers[0].url: only means something with `type: mcp`",
         ),
         (
             "gate: { providers: [{ name: http, config: { timeout_ms: 0 } }] }",

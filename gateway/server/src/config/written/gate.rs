@@ -104,7 +104,7 @@ pub enum DispatchEngine {
 pub struct WrittenProvider {
     /// What scenarios call it.
     pub name: String,
-    /// Only `builtin`. Default `builtin`.
+    /// One of the gateway's own, or an MCP server with a tool `evidence_query`. Default `builtin`.
     #[serde(default, rename = "type")]
     pub source: Option<ProviderSource>,
     /// Which of the built-in ones it is. Default: the one of its name.
@@ -118,12 +118,44 @@ pub struct WrittenProvider {
     pub trust: Option<TrustPolicy>,
     #[serde(default)]
     pub config: WrittenProviderConfig,
+    /// `mcp`: the server's endpoint, as under `upstreams`.
+    #[serde(default)]
+    pub url: Option<String>,
+    /// `mcp`: sent with every request.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// `mcp`: a program instead of an endpoint.
+    #[serde(default)]
+    pub command: Option<String>,
+    #[serde(default)]
+    pub args: Vec<String>,
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// `mcp`: how long an answer may take. Default 5.
+    #[serde(default)]
+    pub timeout_seconds: Option<Count>,
+    /// `mcp`: a JSON file of what it can be asked.
+    #[serde(default)]
+    pub capabilities: Option<String>,
+    /// `mcp`: in whose words it is asked. Default `seed`.
+    #[serde(default)]
+    pub dialect: Option<ProviderDialect>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProviderSource {
     Builtin,
+    Mcp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProviderDialect {
+    /// `query.predicate`.
+    Seed,
+    /// `query.check_id`, and tenants by number.
+    Newer,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]

@@ -16,9 +16,8 @@ fn unused<T>() -> Result<T, StoreError> {
 #[async_trait]
 impl TenantStore for TwoTenants {
     async fn tenant(&self, name_or_id: &str) -> Result<Tenant, StoreError> {
-        let named = |number: &u128| {
-            name_or_id == format!("tenant-00{number}") || name_or_id == tenant(*number).to_string()
-        };
+        let named =
+            |number: &u128| name_or_id == format!("tenant-00{number}") || name_or_id == tenant(*number).to_string();
         let number = [1, 2].into_iter().find(named).ok_or_else(|| StoreError::NotFound(name_or_id.into()))?;
         Ok(Tenant { id: tenant(number), name: name_or_id.into(), created_at: String::new() })
     }
