@@ -16,7 +16,7 @@ const NINE: [&str; 9] = [
     "runpack_verify",
 ];
 
-fn example(name: &str) -> Value {
+pub fn example(name: &str) -> Value {
     let file = root().join("gateway/core/tests/data/gate-examples").join(format!("{name}.json"));
     serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
 }
@@ -33,7 +33,7 @@ fn settings(overrides: &Value, policy: &Value) -> Value {
     })
 }
 
-fn world_where(kind: Kind, overrides: &Value, policy: &Value) -> (World, Agent) {
+pub fn world_where(kind: Kind, overrides: &Value, policy: &Value) -> (World, Agent) {
     let world = World::on(kind).set("gate", settings(overrides, policy)).start();
     assert!(world.cli(&["tenant", "add", "tenant-001"]).status.success());
     let options = ["agent", "add", "agent-alpha", "--tenant", "tenant-001", "--autonomy", "A1"];
@@ -50,7 +50,7 @@ async fn ask(agent: &Agent, tool: &str, arguments: Value) -> Answer {
     agent.call(&format!("gate/{tool}"), arguments).await
 }
 
-async fn done(agent: &Agent, tool: &str, arguments: Value) -> Value {
+pub async fn done(agent: &Agent, tool: &str, arguments: Value) -> Value {
     let answer = ask(agent, tool, arguments).await;
     assert!(!answer.is_tool_error(), "{tool}: {}", answer.text());
     answer.tool_json()
@@ -70,7 +70,7 @@ fn export(world: &World, directory: &str, verified: bool) -> Value {
     })
 }
 
-async fn root_of(world: &World, agent: &Agent, directory: &str, verified: bool) -> String {
+pub async fn root_of(world: &World, agent: &Agent, directory: &str, verified: bool) -> String {
     let answer = done(agent, "runpack_export", export(world, directory, verified)).await;
     answer["manifest"]["integrity"]["root_hash"]["value"].as_str().unwrap().to_owned()
 }

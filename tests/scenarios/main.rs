@@ -34,6 +34,7 @@ mod edge;
 mod explain;
 mod first_sdk;
 mod gate;
+mod gate_races;
 mod identity;
 mod injection;
 mod kill;
