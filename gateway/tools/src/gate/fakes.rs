@@ -112,7 +112,7 @@ pub(super) fn export(directory: &str) -> Value {
 }
 
 fn contract(check: &str, key: Option<&'static str>, value: ValueKind) -> CheckContract {
-    let params: ParamsCheck = Arc::new(move |given| match key {
+    let params: ParamsCheck = Arc::new(move |given: &Value| match key {
         Some(key) if given.get(key).is_none() => Err(format!("`{key}` is missing")),
         _ => Ok(()),
     });
