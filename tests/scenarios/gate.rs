@@ -56,7 +56,7 @@ pub async fn done(agent: &Agent, tool: &str, arguments: Value) -> Value {
     answer.tool_json()
 }
 
-async fn refused(agent: &Agent, tool: &str, arguments: Value) -> String {
+pub async fn refused(agent: &Agent, tool: &str, arguments: Value) -> String {
     let answer = ask(agent, tool, arguments).await;
     assert!(answer.is_tool_error(), "{tool}: {}", answer.text());
     answer.tool_json().as_str().unwrap().to_owned()

@@ -35,6 +35,7 @@ mod explain;
 mod first_sdk;
 mod gate;
 mod gate_races;
+mod gate_specs;
 mod identity;
 mod injection;
 mod kill;
