@@ -28,7 +28,10 @@ async fn list(agent: &Agent, path: &str, meta: Value) -> Value {
 
 fn names(answer: &Value) -> Vec<&str> {
     let tools = answer["result"]["tools"].as_array().unwrap_or_else(|| panic!("no tools in {answer}"));
-    tools.iter().filter_map(|tool| tool["name"].as_str()).filter(|name| !name.starts_with("adp_")).collect()
+    // The gateway's own are there for everybody.
+    let own = ["adp_", "scenario_", "evidence_", "runpack_"];
+    let foreign = |name: &&str| !own.iter().any(|prefix| name.starts_with(prefix));
+    tools.iter().filter_map(|tool| tool["name"].as_str()).filter(foreign).collect()
 }
 
 // acceptance 57: category, description and tags are stored, and returned in the entry's `_meta`.

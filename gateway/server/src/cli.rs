@@ -11,6 +11,7 @@ mod check;
 mod doctor;
 mod explain;
 mod failure;
+mod gate;
 mod guard;
 mod key;
 mod kill;
@@ -22,6 +23,7 @@ mod policy;
 mod promote;
 mod prove;
 mod replay;
+mod runpack;
 mod stdio;
 mod suggest;
 mod tenant;
@@ -84,6 +86,12 @@ enum Verb {
     /// Approvals: what waits for a human, and the answer
     #[command(subcommand)]
     Approval(approval::ApprovalVerb),
+    /// Scenarios whose stages open on evidence, and their runs
+    #[command(subcommand)]
+    Gate(gate::GateVerb),
+    /// Exported runs
+    #[command(subcommand)]
+    Runpack(runpack::RunpackVerb),
     /// The chain of what was decided
     #[command(subcommand)]
     Audit(audit::AuditVerb),
@@ -193,6 +201,8 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::Explain(args) => wait_for(explain::run(args)),
         Verb::Replay(args) => wait_for(replay::run(args)),
         Verb::Approval(verb) => wait_for(approval::run(verb)),
+        Verb::Gate(verb) => wait_for(gate::run(verb)),
+        Verb::Runpack(verb) => runpack::run(&verb),
         Verb::Audit(verb) => wait_for(audit::run(verb)),
         Verb::Kill(args) => wait_for(kill::kill(args)),
         Verb::Restore(args) => wait_for(kill::restore(args)),
@@ -246,6 +256,8 @@ mod tests {
             ("approval approve x", ["ID", "invalid"]),
             ("kill planet x", ["KIND", "agent, tool, upstream, tenant"]),
             ("kill agent", ["SUBJECT", "required"]),
+            ("gate next --run r --tenant t", ["--scenario", "--trigger-id"]),
+            ("gate export r --scenario s --out d --at noon --tenant t", ["--at", "logical:N"]),
             ("demo --mcp here", ["--mcp", "invalid"]),
             ("serv", ["serv", "serve"]),
         ] {
@@ -300,6 +312,17 @@ mod tests {
             "kill agent a --tenant t --reason r --json",
             "kill --list --json --config f",
             "restore tool crm/write --json",
+            "gate define f.json --tenant t --json",
+            "gate start - --tenant t",
+            "gate status run-1 --scenario s --tenant t --json",
+            "gate next f.json --tenant t",
+            "gate next --run r --scenario s --trigger-id t-1 --agent a --time logical:2 --tenant t",
+            "gate submit f.json --tenant t",
+            "gate trigger f.json --tenant t",
+            "gate export run-1 --scenario s --out run-1 --at 1710000000000 --verification --tenant t",
+            "gate verify run-1 --manifest index.json --tenant t",
+            "gate list --scenario s --tenant t --json",
+            "runpack verify d --manifest index.json --json",
             "stdio --url http://127.0.0.1:8080/mcp --key k",
         ] {
             let parsed = Cli::try_parse_from(std::iter::once("portreeve").chain(line.split(' ')));

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod console;
+mod gate;
 mod shown;
 mod upstreams;
 
@@ -19,7 +20,7 @@ use gateway_core::refusal::Manner;
 use gateway_core::{Chain, Namespace, TenantId};
 use gateway_plugins::scan::ScanProblem;
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
-use gateway_tools::adp;
+use gateway_tools::{adp, gate as gate_tools};
 use gateway_upstream::{Engine, Member, ServerInfo, Webhook};
 use jiff::SignedDuration;
 use rand::RngCore;
@@ -38,6 +39,7 @@ use crate::sweep::Sweep;
 use crate::watch;
 
 pub use console::console;
+pub use gate::{GateRoom, Records};
 pub use shown::shown;
 pub use upstreams::{Configured, transport_for};
 
@@ -58,6 +60,8 @@ pub enum ComposeError {
     Upstream(Namespace, String),
     #[error("cluster.ca: `{0}` cannot be used: {1}")]
     Cluster(String, String),
+    #[error("gate.providers: {0}")]
+    Gate(String),
     #[error("approvals.webhook: {0}")]
     Webhook(String),
     #[error("upstreams: {0}")]
@@ -91,6 +95,7 @@ pub struct Node {
     limits: Arc<RateLimits>,
     /// The matrix in force, for the governance tools.
     matrix: Arc<ArcSwap<Matrix>>,
+    gate: GateRoom,
     /// Built-in and given upstreams, which a changed configuration does not touch.
     fixed: Vec<Member>,
     configured: Mutex<Configured>,
@@ -132,6 +137,11 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     })?;
     let own_names = governance.tool_names().map(str::to_owned).collect();
     let mut fixed = vec![Member::built_in(adp::NAMESPACE.parse()?, Arc::new(governance), own_names, adp::SCHEMES)];
+    let records = Records::new(&store, Arc::clone(&writer) as _, Arc::clone(&matrix));
+    let gate = GateRoom::new(config, &policies.policies, records)?;
+    let scenarios = gate.server()?;
+    let own_names = scenarios.tool_names().map(str::to_owned).collect();
+    fixed.push(Member::built_in(gate_tools::NAMESPACE.parse()?, Arc::new(scenarios), own_names, &[]));
     fixed.extend(extras.upstreams.into_iter().map(|(namespace, upstream)| Member::new(namespace, upstream)));
     let scanner = scanner(&policies)?;
     let recheck = SignedDuration::try_from(config.pins_recheck).unwrap_or(SignedDuration::from_mins(10));
@@ -182,6 +192,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         writer,
         limits,
         matrix,
+        gate,
         fixed,
         configured: Mutex::new(configured),
         seal,
@@ -296,6 +307,9 @@ impl Node {
         if let Err(error) = self.reload_upstreams(&config) {
             tracing::error!("the changed configuration is refused and the old one stays: {error}");
             return;
+        }
+        if let Err(error) = self.gate.reload(&config, &policies.policies) {
+            tracing::error!("the gate keeps its old settings: {error}");
         }
         self.gateway.replace_settings(settings(&config));
         self.limits.set(config.limits.agent_per_minute, config.limits.streams);

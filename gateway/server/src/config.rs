@@ -5,11 +5,13 @@
 
 mod document;
 mod environment;
+mod gate;
 mod numbers;
 mod problem;
 mod secret;
 mod sound;
 mod sound_decision;
+mod sound_gate;
 mod sound_upstreams;
 #[cfg(test)]
 mod tests;
@@ -27,6 +29,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use document::{nearest, parse, read};
+pub use gate::{EvidenceSource, Gate, GateProvider};
 pub use problem::{Problem, Problems};
 pub use secret::Secret;
 
@@ -54,6 +57,7 @@ pub struct Config {
     /// How long a list that was seen is good enough.
     pub pins_recheck: Duration,
     pub approvals: Approvals,
+    pub gate: Gate,
     pub identity: Identity,
     pub audit: Audit,
     pub limits: Limits,
@@ -296,6 +300,7 @@ impl Config {
         if let Some(path) = self.cluster.ca.as_ref().filter(|path| !path.is_file()) {
             problems.say("cluster.ca", format!("there is no file `{}`", path.display()));
         }
+        self.gate.missing(&mut problems);
         problems.into_found()
     }
 

@@ -8,8 +8,9 @@ use crate::gate::engine::{self, Known};
 use crate::gate::evidence::{EvidenceContext, EvidenceResult};
 use crate::gate::records::{CallError, Entry, Packet, Submission};
 use crate::gate::runpack::Pack;
-use crate::gate::shelf::{Shelf, ShelfError};
+use crate::gate::shelf::ShelfError;
 use crate::gate::spec::EvidenceQuery;
+use crate::gate::verify::Report;
 use crate::gate::{Correlation, Digest, GateTime, Head, Logs, RunStatus};
 use crate::names::{AgentId, TenantId};
 
@@ -181,10 +182,16 @@ pub trait EvidenceProvider: Send + Sync {
     async fn query(&self, asked: &EvidenceAsked<'_>) -> EvidenceResult;
 }
 
-/// Directories of packs. Both keep below the roots they were given.
+/// Directories of packs. All keep below the roots they were given, and follow no link.
 #[async_trait]
 pub trait RunpackShelves: Send + Sync {
-    /// Whole or not at all: the manifest is written last. Says where, as it is canonically called.
-    async fn write(&self, directory: &str, manifest: &str, pack: &Pack) -> Result<String, ShelfError>;
-    async fn open(&self, directory: &str) -> Result<(String, Box<dyn Shelf + Send>), ShelfError>;
+    /// What a directory for a pack is canonically called, there or not. Makes nothing.
+    async fn place(&self, directory: &str) -> Result<String, ShelfError>;
+    /// A directory that is there, as it is canonically called.
+    async fn find(&self, directory: &str) -> Result<String, ShelfError>;
+    /// Whole or not at all: the manifest is written last. `directory` is a canonical one, and made if need be; one that
+    /// holds other directories is refused, because whatever lies in them would be part of the pack.
+    async fn write(&self, directory: &str, manifest: &str, pack: &Pack) -> Result<(), ShelfError>;
+    /// Checks the pack that lies there. `directory` is a canonical one.
+    async fn verify(&self, directory: &str, manifest: &str) -> Result<Report, ShelfError>;
 }

@@ -13,6 +13,7 @@ use tracing_subscriber::EnvFilter;
 use super::numbers::{Count, Size};
 use super::problem::Problems;
 use super::sound_decision::{approvals, pins_recheck};
+use super::sound_gate::gate;
 use super::sound_upstreams::{separator, upstreams};
 use super::written::{
     WrittenAudit, WrittenConfig, WrittenIdentity, WrittenLimits, WrittenListen, WrittenLog, WrittenTls,
@@ -30,6 +31,7 @@ pub fn config(written: WrittenConfig, file: Option<&Path>, problems: &mut Proble
     };
     let store = store_url(written.store.url.as_deref().unwrap_or(STORE), base, problems);
     let audit = audit(written.audit, &store, base, problems);
+    let gate = gate(written.gate, &store, base, problems);
     let tool_separator = separator(written.tool_separator, problems);
     let upstreams = upstreams(written.upstreams, &tool_separator, listen.mcp.ip().is_loopback(), base, problems);
     Config {
@@ -42,6 +44,7 @@ pub fn config(written: WrittenConfig, file: Option<&Path>, problems: &mut Proble
         candidate: written.candidate.map(|dir| base.join(dir)),
         pins_recheck: pins_recheck(&written.pins, problems),
         approvals: approvals(written.approvals, problems),
+        gate,
         identity: identity(written.identity, listen.mcp, problems),
         audit,
         limits: limits(&written.limits, problems),

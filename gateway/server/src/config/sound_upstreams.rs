@@ -12,7 +12,7 @@ use http::{HeaderName, HeaderValue, Uri};
 use super::problem::Problems;
 use super::sound::is_loopback;
 use super::written::{Unclassified, WrittenCache, WrittenProtocol, WrittenUpstream};
-use super::{BUILT_IN, HttpKind, Secret, Transport, UpstreamConfig};
+use super::{BUILT_IN, HttpKind, Pinning, Secret, Transport, UpstreamConfig};
 
 const SEPARATOR: &str = "__";
 const TIMEOUT_SECONDS: u64 = 60;
@@ -71,6 +71,19 @@ pub fn upstreams(
         sound.insert(namespace, config);
     }
     sound
+}
+
+/// A server that is only asked for evidence: nobody is shown its tools, so there is nothing of it to pin or to observe.
+pub fn asked_server(
+    written: WrittenUpstream,
+    path: &str,
+    base: &Path,
+    problems: &mut Problems,
+) -> Option<UpstreamConfig> {
+    let timeout = timeout(&written, path, problems);
+    let transport = transport(written, path, base, problems)?;
+    let (protocol, pins) = (Protocol::default(), Pinning::Off);
+    Some(UpstreamConfig { transport, observe_unclassified: false, timeout, protocol, cache: None, pins, trusted: false })
 }
 
 fn timeout(upstream: &WrittenUpstream, path: &str, problems: &mut Problems) -> Duration {

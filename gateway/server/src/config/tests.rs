@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod eras;
+mod gate;
 
 use std::path::Path;
 

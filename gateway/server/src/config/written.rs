@@ -3,6 +3,7 @@
 //! The comments here are the descriptions in `config/portreeve.schema.json`.
 
 mod decision;
+mod gate;
 
 use std::collections::BTreeMap;
 
@@ -13,6 +14,10 @@ use super::numbers::{Count, Size};
 use super::{AuditWait, HttpKind, OnDenied, Pinning, Sharing};
 
 pub use decision::{WrittenApprovals, WrittenPins, WrittenWebhook};
+pub use gate::{
+    DispatchEngine, ProviderDialect, ProviderKind, ProviderSource, TrustPolicy, WrittenAnchor, WrittenDispatch,
+    WrittenGate, WrittenProvider, WrittenProviderConfig,
+};
 
 /// The configuration of a Portreeve gateway. `${NAME}` in any text comes from the environment; relative paths start at
 /// the directory of this file.
@@ -38,6 +43,8 @@ pub struct WrittenConfig {
     pub pins: WrittenPins,
     /// How humans are asked.
     pub approvals: WrittenApprovals,
+    /// The Decision Gate: scenarios, evidence and packs.
+    pub gate: WrittenGate,
     /// Who callers are.
     pub identity: WrittenIdentity,
     /// How calls are written down.
