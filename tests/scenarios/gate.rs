@@ -94,6 +94,8 @@ async fn the_nine_tools_are_offered() {
             ("scenario_submit", "submit"),
             ("scenario_trigger", "trigger"),
             ("evidence_query", "query"),
+            ("runpack_export", "export"),
+            ("runpack_verify", "verify"),
         ] {
             let schema = named(tool).unwrap()["inputSchema"].clone();
             let validator = jsonschema::validator_for(&schema).unwrap();

@@ -77,6 +77,32 @@ impl Answer {
         let data = self.text().lines().filter_map(|line| line.strip_prefix("data:"));
         data.filter_map(|data| serde_json::from_str(data.trim()).ok()).collect()
     }
+
+    /// `allow`, `approval_required` or `deny`, wherever the answer says it.
+    pub fn decision(&self) -> String {
+        let message = self.message();
+        let found = [&message["result"]["_meta"]["io.portreeve/decision"], &message["error"]["data"]];
+        let said = found.into_iter().find_map(|object| object["decision"].as_str());
+        said.unwrap_or("allow").to_owned()
+    }
+
+    pub fn denied_by(&self) -> Vec<String> {
+        let message = self.message();
+        let found = [&message["result"]["_meta"]["io.portreeve/decision"], &message["error"]["data"]];
+        let reasons = found.into_iter().find_map(|object| object["reasons"].as_array().cloned()).unwrap_or_default();
+        reasons.iter().filter_map(|reason| Some(reason["plugin"].as_str()?.to_owned())).collect()
+    }
+
+    /// The structured result of a built-in tool, from its text.
+    pub fn tool_json(&self) -> Value {
+        let message = self.message();
+        let text = message["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text in {message}"));
+        serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
+    }
+
+    pub fn is_tool_error(&self) -> bool {
+        self.message()["result"]["isError"] == Value::Bool(true)
+    }
 }
 
 /// The pieces of a body as they arrive, for stories about streams.

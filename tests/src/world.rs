@@ -16,7 +16,7 @@ pub struct WorldBuilder {
     kind: Kind,
     config: Value,
     manifests: Vec<(String, Value)>,
-    policy_files: Vec<(String, String)>,
+    files: Vec<(String, String)>,
     environment: Vec<(String, String)>,
 }
 
@@ -56,7 +56,7 @@ impl World {
             kind,
             config: json!({ "limits": { "agent_per_minute": 0 }, "upstreams": {}, "policies": "policies" }),
             manifests: Vec::new(),
-            policy_files: Vec::new(),
+            files: Vec::new(),
             environment: Vec::new(),
         }
     }
@@ -246,7 +246,13 @@ impl WorldBuilder {
 
     /// `rules/own.yaml` or `access/own.rego` of the policies' directory.
     pub fn policy_file(mut self, inside: &str, text: &str) -> Self {
-        self.policy_files.push((inside.into(), text.into()));
+        self.files.push((format!("policies/{inside}"), text.into()));
+        self
+    }
+
+    /// Anything else beside the configuration.
+    pub fn file(mut self, path: &str, text: &str) -> Self {
+        self.files.push((path.into(), text.into()));
         self
     }
 
@@ -287,10 +293,10 @@ impl WorldBuilder {
             // JSON is YAML.
             std::fs::write(manifests.join(format!("{namespace}.yaml")), file.to_string()).expect("a manifest file");
         }
-        for (inside, text) in &self.policy_files {
-            let path = directory.path().join("policies").join(inside);
-            std::fs::create_dir_all(path.parent().expect("a folder")).expect("the policies' directory");
-            std::fs::write(path, text).expect("a policy file");
+        for (inside, text) in &self.files {
+            let path = directory.path().join(inside);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("its directory");
+            std::fs::write(path, text).expect("a file");
         }
         std::fs::write(directory.path().join("portreeve.yaml"), self.config.to_string()).expect("the configuration");
         World {
@@ -366,33 +372,5 @@ impl Agent {
         let answer = self.post(path, &message).await.message();
         let tools = answer["result"]["tools"].as_array().unwrap_or_else(|| panic!("no tools in {answer}")).clone();
         tools.iter().filter_map(|tool| Some(tool["name"].as_str()?.to_owned())).collect()
-    }
-}
-
-impl Answer {
-    /// `allow`, `approval_required` or `deny`, wherever the answer says it.
-    pub fn decision(&self) -> String {
-        let message = self.message();
-        let found = [&message["result"]["_meta"]["io.portreeve/decision"], &message["error"]["data"]];
-        let said = found.into_iter().find_map(|object| object["decision"].as_str());
-        said.unwrap_or("allow").to_owned()
-    }
-
-    pub fn denied_by(&self) -> Vec<String> {
-        let message = self.message();
-        let found = [&message["result"]["_meta"]["io.portreeve/decision"], &message["error"]["data"]];
-        let reasons = found.into_iter().find_map(|object| object["reasons"].as_array().cloned()).unwrap_or_default();
-        reasons.iter().filter_map(|reason| Some(reason["plugin"].as_str()?.to_owned())).collect()
-    }
-
-    /// The structured result of a built-in tool, from its text.
-    pub fn tool_json(&self) -> Value {
-        let message = self.message();
-        let text = message["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text in {message}"));
-        serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
-    }
-
-    pub fn is_tool_error(&self) -> bool {
-        self.message()["result"]["isError"] == Value::Bool(true)
     }
 }

@@ -39,7 +39,7 @@ use crate::sweep::Sweep;
 use crate::watch;
 
 pub use console::console;
-pub use gate::{GateRoom, Records};
+pub use gate::{GateRoom, Records, tried};
 pub use shown::shown;
 pub use upstreams::{Configured, transport_for};
 

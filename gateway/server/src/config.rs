@@ -6,6 +6,7 @@
 mod document;
 mod environment;
 mod gate;
+mod gate_file;
 mod numbers;
 mod problem;
 mod secret;
@@ -278,6 +279,8 @@ impl Config {
             return Err(problems.into_found());
         };
         environment::fill(&mut tree, lookup, &mut problems);
+        let base = file.and_then(Path::parent).unwrap_or(Path::new(""));
+        gate_file::taken_in(&mut tree, base, lookup, &mut problems);
         let Some(written) = read(tree, "", &mut problems) else {
             return Err(problems.into_found());
         };
@@ -306,6 +309,6 @@ impl Config {
 
     /// What a change of is worth reloading for.
     pub fn watched(&self) -> Vec<PathBuf> {
-        self.file.iter().chain(&self.policies).chain(&self.candidate).cloned().collect()
+        self.file.iter().chain(&self.policies).chain(&self.candidate).chain(&self.gate.file).cloned().collect()
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use async_trait::async_trait;
 use gateway_core::gate::runpack::Pack;
 use gateway_core::gate::shelf::{PackPath, Shelf, ShelfError};
-use gateway_core::gate::verify::{Report, verify};
+use gateway_core::gate::verify::{Expected, Report, verify, verify_against};
 use gateway_core::ports::RunpackShelves;
 
 use directory::Directory;
@@ -155,8 +155,8 @@ impl RunpackShelves for DirectoryShelves {
 }
 
 /// Checks a pack that lies anywhere, for whoever may read it anyway.
-pub fn verify_runpack(directory: &Path, manifest: &str) -> Result<Report, ShelfError> {
-    Ok(verify(&Lying(Directory::root(directory)?), manifest))
+pub fn verify_runpack(directory: &Path, manifest: &str, expected: Expected) -> Result<Report, ShelfError> {
+    Ok(verify_against(&Lying(Directory::root(directory)?), manifest, expected))
 }
 
 #[cfg(all(test, unix))]

@@ -91,7 +91,7 @@ fn plain(provider: &Arc<Says>) -> EvidenceDesk {
 
 fn shown(desk: &EvidenceDesk, query: &EvidenceQuery) -> EvidenceResult {
     let (by, context) = ("agent-alpha".parse().unwrap(), context());
-    let asking = Asking { tenant: crate::TenantId(uuid::Uuid::nil()), by: &by, context: &context, run: None };
+    let asking = Asking { tenant: TenantId(uuid::Uuid::nil()), by: &by, context: &context, run: None };
     desk.shown(query, asking).now_or_never().unwrap().unwrap()
 }
 
@@ -99,7 +99,7 @@ fn code(result: &EvidenceResult) -> &str {
     result.error.as_ref().map_or("", |error| error.code.as_str())
 }
 
-// acceptance 119: what cannot be asked is an error of the evidence, and nobody is bothered with it.
+// acceptance 119 e: what cannot be asked is an error of the evidence, and nobody is bothered with it.
 #[test]
 fn what_cannot_be_asked_is_told_without_asking() {
     let provider = Says::new(EvidenceResult::json(json!("production"), "text/plain"));
@@ -113,7 +113,7 @@ fn what_cannot_be_asked_is_told_without_asking() {
     assert!(provider.asked.lock().unwrap().is_empty());
 }
 
-// acceptance 119: values are shown only where the operator and the provider both let them be; the hash always is.
+// acceptance 119 d: values are shown only where the operator and the provider both let them be; the hash always is.
 #[test]
 fn a_value_is_shown_only_where_both_allow_it() {
     let provider = Says::new(EvidenceResult::json(json!("production"), "text/plain"));
@@ -186,7 +186,7 @@ fn a_step_gets_its_answers_in_the_order_it_wants_them() {
         .collect();
     let wanted: Vec<&Predicate> = predicates.iter().collect();
     let (by, context) = ("agent-alpha".parse().unwrap(), context());
-    let asking = Asking { tenant: crate::TenantId(uuid::Uuid::nil()), by: &by, context: &context, run: None };
+    let asking = Asking { tenant: TenantId(uuid::Uuid::nil()), by: &by, context: &context, run: None };
     let collected = desk.collect(&wanted, asking).now_or_never().unwrap().unwrap();
     assert_eq!(collected.len(), 20);
     for (at, result) in collected.iter().enumerate() {

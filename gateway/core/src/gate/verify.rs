@@ -59,10 +59,24 @@ impl Findings {
     }
 }
 
+/// What somebody wrote down when the pack was made, and holds against it now. A pack that was made anew, whole, is caught
+/// by nothing else; nor is another `generated_at`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Expected {
+    pub root: Option<Digest>,
+    /// Of the manifest's own bytes.
+    pub manifest: Option<Digest>,
+}
+
 /// Every error is told, as far as the manifest can be read at all.
 pub fn verify(shelf: &dyn Shelf, manifest_path: &str) -> Report {
+    verify_against(shelf, manifest_path, Expected::default())
+}
+
+/// The same, of one pack and no other.
+pub fn verify_against(shelf: &dyn Shelf, manifest_path: &str, expected: Expected) -> Report {
     let mut findings = Findings::default();
-    if let Some(manifest) = opened(shelf, manifest_path, &mut findings) {
+    if let Some(manifest) = opened(shelf, manifest_path, expected, &mut findings) {
         let contents = files(shelf, &manifest, manifest_path, &mut findings);
         artifacts(&manifest, &contents, &mut findings);
         logs::check(&manifest, &logs::Artifacts::of(&manifest, &contents), &mut findings);
@@ -70,7 +84,7 @@ pub fn verify(shelf: &dyn Shelf, manifest_path: &str) -> Report {
     findings.report()
 }
 
-fn opened(shelf: &dyn Shelf, path: &str, findings: &mut Findings) -> Option<Written> {
+fn opened(shelf: &dyn Shelf, path: &str, expected: Expected, findings: &mut Findings) -> Option<Written> {
     if let Err(error) = path.parse::<PackPath>() {
         findings.add(error.to_string());
         return None;
@@ -101,8 +115,14 @@ fn opened(shelf: &dyn Shelf, path: &str, findings: &mut Findings) -> Option<Writ
             return None;
         }
     }
+    let known = expected.manifest.is_none_or(|expected| expected == Digest::of_bytes(&bytes));
+    findings.unless(known, || "manifest is not the expected one".into());
     match Written::read(value) {
-        Ok(manifest) => Some(manifest),
+        Ok(manifest) => {
+            let known = expected.root.is_none_or(|expected| expected == manifest.integrity.root_hash);
+            findings.unless(known, || "root hash is not the expected one".into());
+            Some(manifest)
+        }
         Err(error) => {
             findings.add(format!("manifest is malformed: {error}"));
             None

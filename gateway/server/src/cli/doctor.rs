@@ -3,6 +3,7 @@
 //! Unlike `check` it opens the store and asks every upstream. It changes nothing but the store's schema, which is brought up to
 //! date as at any start.
 
+mod gate;
 mod sheet;
 
 use std::sync::Arc;
@@ -42,6 +43,7 @@ pub async fn run(args: &DoctorArgs) -> Result<(), Failure> {
     certificates(&config, &mut sheet);
     store(&config, &mut sheet).await;
     upstreams(&config, &mut sheet).await;
+    gate::look(&config, &mut sheet).await;
     sheet.tell(&args.common.output())?;
     match sheet.failed() {
         0 => Ok(()),

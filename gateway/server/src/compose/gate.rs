@@ -11,7 +11,7 @@ use gateway_core::Policies;
 use gateway_core::approvals::Terms;
 use gateway_core::evidence::EvidenceDesk;
 use gateway_core::matrix::Matrix;
-use gateway_core::ports::{Approvals, AuditBuffer, GateStore, Ledger, TenantStore};
+use gateway_core::ports::{Approvals, AuditBuffer, GateStore, Ledger, TenantStore, Upstream};
 use gateway_store::{DirectoryShelves, Store};
 use gateway_tools::gate::{GateSettings, Ports};
 use gateway_tools::{BuiltinServer, gate};
@@ -92,7 +92,17 @@ fn provider_settings(
     records: &Records,
     terms: &Terms,
 ) -> Result<ProviderSettings, ComposeError> {
-    let kind = match provider.source.clone() {
+    let kind = match kind(provider, config)? {
+        Some(kind) => kind,
+        None => Kind::Adp(adp(records, terms.clone())),
+    };
+    let keys = provider.keys.as_ref().map(|files| read_keys(&provider.name, files)).transpose()?;
+    Ok(ProviderSettings { name: provider.name.clone(), kind, keys, allow_raw: provider.allow_raw })
+}
+
+/// Everything about a provider but the gateway's own records.
+fn kind(provider: &GateProvider, config: &Config) -> Result<Option<Kind>, ComposeError> {
+    Ok(Some(match provider.source.clone() {
         EvidenceSource::Time { allow_logical } => Kind::Time { allow_logical },
         EvidenceSource::Environment { allowlist, denylist, overrides } => {
             Kind::Environment(EnvironmentSettings { allowlist, denylist, overrides })
@@ -103,13 +113,27 @@ fn provider_settings(
         EvidenceSource::Web { allowed_hosts, allow_http, timeout, max_response_bytes } => {
             Kind::Web(WebSettings { allowed_hosts, allow_http, timeout, max_response_bytes })
         }
-        EvidenceSource::Adp => Kind::Adp(adp(records, terms.clone())),
+        EvidenceSource::Adp => return Ok(None),
         EvidenceSource::Server { namespace, upstream, capabilities, newer } => {
             Kind::Server(server::server(&namespace, &upstream, &capabilities, newer, config)?)
         }
+    }))
+}
+
+/// A provider for whoever only looks: whether it can be set up, and the server behind it where there is one.
+pub fn tried(provider: &GateProvider, config: &Config) -> Result<Option<Arc<dyn Upstream>>, ComposeError> {
+    let Some(kind) = kind(provider, config)? else {
+        return Ok(None);
+    };
+    let server = match &kind {
+        Kind::Server(settings) => Some(Arc::clone(&settings.upstream)),
+        _ => None,
     };
     let keys = provider.keys.as_ref().map(|files| read_keys(&provider.name, files)).transpose()?;
-    Ok(ProviderSettings { name: provider.name.clone(), kind, keys, allow_raw: provider.allow_raw })
+    let alone = ProviderSettings { name: provider.name.clone(), kind, keys, allow_raw: provider.allow_raw };
+    providers(Settings { providers: vec![alone], switches: Switches::default() })
+        .map_err(|error| ComposeError::Gate(error.to_string()))?;
+    Ok(server)
 }
 
 fn adp(records: &Records, terms: Terms) -> AdpPorts {

@@ -13,6 +13,8 @@ use super::problem::Problems;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gate {
+    /// Where some of this was written.
+    pub file: Option<PathBuf>,
     /// Packs lie below these; relative ones below the first.
     pub runpacks: Vec<PathBuf>,
     pub disclosure: Disclosure,

@@ -29,6 +29,7 @@ pub fn gate(written: WrittenGate, store: &str, base: &Path, problems: &mut Probl
     };
     let default_trust = written.trust.default_policy.unwrap_or(TrustPolicy::Audit);
     Gate {
+        file: written.file.map(|file| base.join(file)),
         runpacks: runpacks(&written.runpacks, store, base),
         disclosure: Disclosure {
             allow_raw_values: written.evidence.allow_raw_values.unwrap_or(false),

@@ -83,7 +83,15 @@ pub fn asked_server(
     let timeout = timeout(&written, path, problems);
     let transport = transport(written, path, base, problems)?;
     let (protocol, pins) = (Protocol::default(), Pinning::Off);
-    Some(UpstreamConfig { transport, observe_unclassified: false, timeout, protocol, cache: None, pins, trusted: false })
+    Some(UpstreamConfig {
+        transport,
+        observe_unclassified: false,
+        timeout,
+        protocol,
+        cache: None,
+        pins,
+        trusted: false,
+    })
 }
 
 fn timeout(upstream: &WrittenUpstream, path: &str, problems: &mut Problems) -> Duration {

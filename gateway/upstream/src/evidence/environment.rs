@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(result, expected);
     }
 
-    // acceptance 119 d: what is not listed is not even looked at, and its value is nowhere in the answer.
+    // acceptance 119 e: what is not listed is not even looked at, and its value is nowhere in the answer.
     #[tokio::test]
     async fn nothing_else_can_be() {
         let blocked = get(&environment(EnvironmentSettings::default()), "DATABASE_URL").await;
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(code(&get(&environment(denied), "DEPLOY_ENV").await), "key_blocked");
     }
 
-    // acceptance 118: unset is no value and no error, so that `not_exists` can hold.
+    // acceptance 118 d: unset is no value and no error, so that `not_exists` can hold.
     #[tokio::test]
     async fn an_unset_variable_has_no_value_and_no_error() {
         let settings = EnvironmentSettings { allowlist: list(&["UNSET", "LONG"]), ..EnvironmentSettings::default() };

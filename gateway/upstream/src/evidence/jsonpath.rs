@@ -68,7 +68,7 @@ mod tests {
 
     use super::*;
 
-    // acceptance 119: one match is the value, several are a list.
+    // acceptance 119 e: one match is the value, several are a list.
     #[test]
     fn one_match_is_the_value_and_several_are_a_list() {
         let document = json!({ "tests": { "failed": 0 }, "jobs": [{ "ok": true, "n": 1 }, { "ok": false, "n": 2 }], "none": null });
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(Path::read("$[*]").unwrap().find(&many), Err(Missed::TooMany));
     }
 
-    // acceptance 119 d: what would exhaust the parser is refused before it is parsed.
+    // acceptance 119 e: what would exhaust the parser is refused before it is parsed.
     #[test]
     fn a_path_that_cannot_be_read_is_refused() {
         let deep = format!("$[?{}@.a{}]", "(".repeat(400), ")".repeat(400));

@@ -102,7 +102,7 @@ mod tests {
     const UNIX: GateTime = GateTime::UnixMillis(1_710_000_000_000);
     const TICK: GateTime = GateTime::Logical(5);
 
-    // acceptance 119: after counts the moment itself, before does not (D-2).
+    // acceptance 119 e: after counts the moment itself, before does not (D-2).
     #[tokio::test]
     async fn the_moment_itself_is_after_and_not_before() {
         let time = TriggerTime::new(true);
@@ -130,7 +130,7 @@ mod tests {
         }
     }
 
-    // acceptance 119: now, and the anchor that says which time was meant, on errors too.
+    // acceptance 119 e: now, and the anchor that says which time was meant, on errors too.
     #[tokio::test]
     async fn now_is_the_triggers_own_time() {
         let time = TriggerTime::new(true);

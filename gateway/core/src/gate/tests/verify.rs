@@ -7,7 +7,7 @@ use super::{Story, example};
 use crate::gate::Digest;
 use crate::gate::digest::canonical;
 use crate::gate::shelf::{MemoryShelf, PackPath};
-use crate::gate::verify::{Report, ReportStatus, verify};
+use crate::gate::verify::{Expected, Report, ReportStatus, verify, verify_against};
 
 fn completed() -> Story {
     let mut story = Story::seed(true);
@@ -130,6 +130,22 @@ fn own_and_foreign_packs_pass() {
     for story in [Story::seed(false), Story::seed(true), super::hashes::crossing()] {
         assert_eq!(verify(&story.pack(false).shelf("m.json"), "m.json"), sound(7));
     }
+}
+
+/// What no pack can say of itself: that it is the one that was made then. A whole other pack, or another time of making, is
+/// caught by whoever kept the hash.
+#[test]
+fn a_pack_is_held_against_what_was_written_down() {
+    let pack = completed().pack(true);
+    let shelf = pack.shelf("manifest.json");
+    let (root, manifest) = (pack.manifest.integrity.root_hash, Digest::of_bytes(&pack.manifest_bytes));
+    let own = Expected { root: Some(root), manifest: Some(manifest) };
+    assert_eq!(verify_against(&shelf, "manifest.json", own).status, ReportStatus::Pass);
+    let later = with_manifest(|manifest| manifest["generated_at"]["value"] = json!(1_710_000_000_001_i64));
+    assert_eq!(verify_against(&later, "manifest.json", own).errors, ["manifest is not the expected one"]);
+    let other = Story::seed(true).pack(true).shelf("manifest.json");
+    let told = verify_against(&other, "manifest.json", Expected { root: Some(root), manifest: None }).errors;
+    assert_eq!(told, ["root hash is not the expected one"]);
 }
 
 // acceptance 120 f

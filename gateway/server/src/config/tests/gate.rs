@@ -76,6 +76,38 @@ fn each_problem_is_told_at_its_path() {
     }
 }
 
+#[test]
+fn a_file_of_its_own_says_what_would_stand_here() {
+    let home = tempfile::tempdir().unwrap();
+    let (main, own) = (home.path().join("p.yaml"), home.path().join("gate.yaml"));
+    let load = |own_text: &str, text: &str| {
+        std::fs::write(&own, own_text).unwrap();
+        Config::parse(text, Some(&main), &environment)
+    };
+    let told = |own_text: &str, text: &str| {
+        let found = load(own_text, text).err().unwrap_or_default();
+        let home = format!("{}/", home.path().display());
+        found.iter().map(|problem| problem.to_string().replace(&home, "")).collect::<Vec<_>>()
+    };
+    let split = "providers: [{ name: env, config: { overrides: { WHO: '${TOKEN}' } } }]";
+    let config = load(split, "gate: { file: gate.yaml, runpacks: [packs] }").unwrap();
+    let EvidenceSource::Environment { overrides, .. } = &config.gate.providers[0].source else {
+        panic!("{:?}", config.gate)
+    };
+    assert_eq!(overrides.as_ref().and_then(|values| values.get("WHO")).map(String::as_str), Some("t0p-secret"));
+    assert_eq!(config.gate.runpacks, [home.path().join("packs")]);
+    assert!(config.watched().contains(&own), "a change of it is worth reloading for");
+    let both = told("runpacks: [more]", "gate: { file: gate.yaml, runpacks: [packs] }");
+    assert_eq!(both, ["p.yaml: gate.runpacks: stands in `gate.yaml` as well"]);
+    let nested = told("file: more.yaml", "gate: { file: gate.yaml }");
+    assert_eq!(nested, ["p.yaml: gate.file: stands in `gate.yaml` as well"]);
+    assert_eq!(told("colour: red", "gate: { file: gate.yaml }").len(), 1, "what is unknown here is unknown there");
+    assert_eq!(told("- a", "gate: { file: gate.yaml }"), ["p.yaml: gate.file: `gate.yaml`: expected keys with values"]);
+    assert!(told("a: [", "gate: { file: gate.yaml }")[0].starts_with("p.yaml: gate.file: gate.yaml: "));
+    let away = told("", "gate: { file: away.yaml }");
+    assert!(away[0].starts_with("p.yaml: gate.file: `away.yaml`: cannot be read"), "{away:?}");
+}
+
 // acceptance 113 a: the example's configuration loads.
 #[test]
 fn the_example_loads() {

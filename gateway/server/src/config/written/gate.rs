@@ -11,6 +11,9 @@ use crate::config::numbers::{Count, Size};
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WrittenGate {
+    /// A file of YAML or JSON with any of the keys that stand here, each in one place only. Relative paths in it start where
+    /// they start here.
+    pub file: Option<String>,
     /// The directories below which packs of runs are written and checked. Default `runpacks` beside the SQLite file, else
     /// `data/runpacks`.
     pub runpacks: Vec<String>,

@@ -19,7 +19,7 @@ async fn by_run(provider: &AdpRecords, entered_by: Option<u64>) -> EvidenceResul
     asked_by(provider, GateTime::Logical(1), "approval_granted", None, Some(run)).await
 }
 
-// acceptance 119: a stage asks a human once, and its yes stays a yes for this stage and no other.
+// acceptance 119 e: a stage asks a human once, and its yes stays a yes for this stage and no other.
 #[tokio::test]
 async fn a_stage_asks_a_human_and_keeps_the_answer() {
     let (world, provider) = provider();
@@ -57,7 +57,7 @@ async fn a_no_stays_a_no_while_it_is_quiet() {
     assert_eq!(world.approvals.lock().unwrap().len(), 2);
 }
 
-// acceptance 119: a look without a run asks nobody.
+// acceptance 119 e: a look without a run asks nobody.
 #[tokio::test]
 async fn a_look_asks_nobody() {
     let (world, provider) = provider();
@@ -67,7 +67,7 @@ async fn a_look_asks_nobody() {
     assert_eq!(code(&asked(&provider, "approval_granted", Some(unknown)).await), "not_found");
 }
 
-// acceptance 119: chains and the matrix, of agents that are there.
+// acceptance 119 e: chains and the matrix, of agents that are there.
 #[tokio::test]
 async fn what_the_gateway_knows_of_its_agents() {
     let (_, provider) = provider();

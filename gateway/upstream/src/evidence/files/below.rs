@@ -129,7 +129,7 @@ mod tests {
         }
     }
 
-    // acceptance 119 d
+    // acceptance 119 e
     #[test]
     fn nothing_outside_the_root_is_opened_by_either_way() {
         let place = tempfile::tempdir().unwrap();

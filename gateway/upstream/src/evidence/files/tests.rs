@@ -32,7 +32,7 @@ fn usual() -> Place {
     place(FileSettings::MAX_BYTES, true)
 }
 
-// acceptance 119: the value, its anchor and its reference.
+// acceptance 119 e: the value, its anchor and its reference.
 #[tokio::test]
 async fn a_value_out_of_a_file() {
     let place = usual();
@@ -52,7 +52,7 @@ async fn a_value_out_of_a_file() {
     }
 }
 
-// acceptance 119 d: every way to go wrong has its code, and none of them a value.
+// acceptance 119 e: every way to go wrong has its code, and none of them a value.
 #[tokio::test]
 async fn every_failure_has_its_code() {
     let usual = usual();

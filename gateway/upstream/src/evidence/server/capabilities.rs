@@ -12,13 +12,14 @@ use serde_json::Value;
 
 #[derive(Deserialize)]
 struct Capabilities {
+    #[serde(alias = "predicates")]
     checks: Vec<Check>,
 }
 
 /// Further fields are the provider's own to have.
 #[derive(Deserialize)]
 struct Check {
-    #[serde(alias = "predicate")]
+    #[serde(alias = "predicate", alias = "name")]
     check_id: String,
     #[serde(default)]
     params_required: bool,

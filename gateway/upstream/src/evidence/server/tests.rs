@@ -49,7 +49,7 @@ fn evidence() -> Value {
     json!({ "value": { "kind": "json", "value": true }, "content_type": "application/json", "lane": "verified" })
 }
 
-// acceptance 119: an external server is asked in its own words.
+// acceptance 119 e: an external server is asked in its own words.
 #[tokio::test]
 async fn it_is_asked_in_its_dialect() {
     let params = Some(json!({ "id": 7 }));
@@ -68,7 +68,7 @@ async fn it_is_asked_in_its_dialect() {
     assert_eq!((&asked["context"]["tenant_id"], &asked["context"]["namespace_id"]), (&json!(1), &json!(1)));
 }
 
-// acceptance 119: wherever the result stands in the answer, and nothing that is not one.
+// acceptance 119 e: wherever the result stands in the answer, and nothing that is not one.
 #[tokio::test]
 async fn its_answer_is_read_or_refused() {
     let text = |text: String| json!({ "content": [{ "type": "text", "text": text }] });

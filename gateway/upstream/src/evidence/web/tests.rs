@@ -32,7 +32,7 @@ async fn said(answer: &'static str, check: &str) -> EvidenceResult {
     asked(&web(&host), check, Some(json!({ "url": format!("http://{host}/health") }))).await
 }
 
-// acceptance 119: status and hash of a body, with the page's own address.
+// acceptance 119 e: status and hash of a body, with the page's own address.
 #[tokio::test]
 async fn a_page_is_asked() {
     let host = page("HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n[]").await;
@@ -50,7 +50,7 @@ async fn a_page_is_asked() {
     assert_eq!(value(&hash), Some(json!({ "algorithm": "sha256", "value": expected })));
 }
 
-// acceptance 119 d: a redirection is a status, and nobody goes there.
+// acceptance 119 e: a redirection is a status, and nobody goes there.
 #[tokio::test]
 async fn a_redirection_is_not_followed() {
     let answer =
@@ -58,7 +58,7 @@ async fn a_redirection_is_not_followed() {
     assert_eq!(value(&said(answer, "status").await), Some(json!(302)));
 }
 
-// acceptance 119 d
+// acceptance 119 e
 #[tokio::test]
 async fn an_answer_that_is_too_long_or_breaks_off_is_an_error() {
     let long = "HTTP/1.1 200 OK\r\ncontent-length: 17\r\nconnection: close\r\n\r\n12345678901234567";
@@ -68,7 +68,7 @@ async fn an_answer_that_is_too_long_or_breaks_off_is_an_error() {
     assert_eq!(code(&said("", "status").await), "request_failed");
 }
 
-// acceptance 119 d: what is not listed is not asked; an exact name is not a beginning of one.
+// acceptance 119 e: what is not listed is not asked; an exact name is not a beginning of one.
 #[tokio::test]
 async fn only_listed_hosts_are_asked() {
     let closed = Web::new(WebSettings::default()).unwrap();
