@@ -175,7 +175,7 @@ mod tests {
         let names: Vec<_> = tables.iter().map(|table| table.name.as_str()).collect();
         assert_eq!(names, ["agent_conversations", "kpi_data", "kpi_metrics", "users"]);
         for name in names {
-            let counted = database.query(&format!("select count(*) as n from {name}"), 10).await.unwrap();
+            let counted = database.query(&format!("select count(*) as n from {name}"), rows(10)).await.unwrap();
             let n = counted.rows.first().and_then(|row| row.get("n")).and_then(Value::as_i64).unwrap();
             assert!((50..=200).contains(&n), "{name}: {n}");
         }

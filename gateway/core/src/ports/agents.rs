@@ -63,6 +63,18 @@ pub struct BuildRequest {
     pub deliverable_id: Option<Uuid>,
 }
 
+impl BuildRequest {
+    /// What the run is to be the next version of; some say it in the payload.
+    pub fn continues(&self) -> Result<Option<Uuid>, BuildError> {
+        let Some(written) = self.payload.get("deliverableId").filter(|_| self.deliverable_id.is_none()) else {
+            return Ok(self.deliverable_id);
+        };
+        let id = written.as_str().and_then(|text| Uuid::try_parse(text).ok());
+        let wrong = || BuildError::Payload("payload.deliverableId: expected the id of a deliverable".into());
+        id.map(Some).ok_or_else(wrong)
+    }
+}
+
 /// Who a run acts as, and who started it. The desk makes these.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {

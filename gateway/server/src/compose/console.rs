@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gateway_console::{Console, Stranger, Unusable};
 use gateway_core::desk::Desk;
 use gateway_core::identity::{Credential, Principal};
-use gateway_core::ports::ExecutionEngine;
+use gateway_core::ports::{ExecutionEngine, NoRunner};
 use gateway_core::{Chain, Live, Namespace, ToolName};
 
 use super::{Node, lock, shown};
@@ -34,7 +34,8 @@ pub fn console(node: &Arc<Node>, config: &Config) -> Console {
     };
     let desk = Arc::new(Desk { watched: Arc::new(watched), ..desk::desk(&node.store, config, judge) });
     let seal = Arc::clone(&node.seal);
-    Console { node: Arc::new(ConsoleNode { node: Arc::clone(node), address }), desk, live, seal }
+    let runner = Arc::new(NoRunner);
+    Console { node: Arc::new(ConsoleNode { node: Arc::clone(node), address }), desk, live, seal, runner }
 }
 
 struct ConsoleNode {

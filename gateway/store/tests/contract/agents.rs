@@ -184,13 +184,8 @@ pub async fn versions_follow_each_other(stage: &Stage) {
     let first = agents.finish(&over(task(tenant, "reader", 1)), Some(&made(None))).await.unwrap().unwrap();
     let next = made(Some(first.id));
     let ended: Vec<_> = (2..=4).map(|n| over(task(tenant, "reader", n))).collect();
-    let [two, three, four] = ended.as_slice() else { unreachable!() };
-    let (a, b, c) = futures::join!(
-        agents.finish(two, Some(&next)),
-        agents.finish(three, Some(&next)),
-        agents.finish(four, Some(&next))
-    );
-    let mut versions: Vec<_> = [a, b, c].into_iter().map(|made| made.unwrap().unwrap().version).collect();
+    let made_at_once = futures::future::join_all(ended.iter().map(|task| agents.finish(task, Some(&next)))).await;
+    let mut versions: Vec<_> = made_at_once.into_iter().map(|made| made.unwrap().unwrap().version).collect();
     versions.sort_unstable();
     assert_eq!(versions, [2, 3, 4]);
     assert_eq!(agents.deliverable(tenant, first.id, None).await.unwrap().version, 4);
