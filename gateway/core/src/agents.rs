@@ -249,7 +249,7 @@ pub struct Step {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
     use serde_json::json;
 
     use super::*;
@@ -288,6 +288,22 @@ mod tests {
         let [any, none] = [any, none].map(|written| serde_json::from_value::<Security>(written).unwrap());
         assert_eq!((&any.allowed_tables, &none.allowed_tables), (&None, &Some(Vec::new())));
         assert_ne!(any.digest(), none.digest());
+    }
+
+    // acceptance 82: what is shipped is what the specification gives, and it can be kept as it is.
+    #[test]
+    fn the_shipped_record_and_payload_are_the_specifications() {
+        let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        let shipped = read(include_str!("../../../config/initial-agent-building/working/demo_supabase_agent.json"));
+        assert_eq!(shipped, read(include_str!("../../../tests/fixtures/seed_002_agent.json")));
+        let record: NewToolAgent = serde_json::from_value(shipped.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&record).unwrap(), shipped);
+        assert_eq!((record.organization_slug.as_str(), record.slug.as_str()), ("demo", "supabase-agent"));
+        let descriptor = read(&record.yaml);
+        let security: Security = serde_json::from_value(descriptor["configuration"]["security"].clone()).unwrap();
+        assert_eq!(security.denied_operations, ALWAYS_DENIED);
+        let payload = read(include_str!("../../../config/initial-agent-building/working/demo_payload.json"));
+        assert_eq!(payload, read(include_str!("../../../tests/fixtures/seed_002_payload.json")));
     }
 
     // acceptance 81: fourteen fields, seven of them required, and no other.

@@ -91,7 +91,8 @@ async fn build(
     Strict(request): Strict<BuildRequest>,
 ) -> Result<Json<Value>, ApiError> {
     let mode = request.mode.clone();
-    let (tenant, actor) = console.desk.actor(&caller.asker(), &org, &slug, &caller.credential).await?;
+    let actor = console.desk.actor(&caller.asker(), &org, &slug, &caller.credential).await;
+    let (tenant, actor) = actor.map_err(|error| not_begun(&mode, error))?;
     let built = console.runner.build(tenant, &slug, actor, request, Box::new(|_| ())).await;
     built.map(|built| Json(told(&mode, &built))).map_err(|error| refused(&mode, &error))
 }
@@ -106,6 +107,16 @@ fn told(mode: &str, built: &Built) -> Value {
         fields.insert("ignored".into(), json!(ignored));
     }
     answer
+}
+
+/// Whoever asks to run something gets one kind of answer, also where there is nothing to run.
+fn not_begun(mode: &str, error: DeskError) -> ApiError {
+    let status = match &error {
+        DeskError::NotFound(_) => StatusCode::NOT_FOUND,
+        DeskError::Conflict(_) => StatusCode::CONFLICT,
+        _ => return error.into(),
+    };
+    ApiError::Build { status, body: json!({ "success": false, "mode": mode, "error": error.to_string() }) }
 }
 
 fn refused(mode: &str, error: &BuildError) -> ApiError {

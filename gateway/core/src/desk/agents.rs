@@ -163,7 +163,7 @@ impl Desk {
         slug: Option<&str>,
         limit: i64,
     ) -> Result<Vec<Deliverable>, DeskError> {
-        self.sees(asker, tenant)?;
+        sees(asker, tenant)?;
         let limit = limit.clamp(1, LONGEST_LIST);
         if matches!(asker, Asker::Desk(_)) {
             return Ok(self.agents.deliverables(tenant, slug, limit).await?);
@@ -183,7 +183,7 @@ impl Desk {
         id: Uuid,
         version: Option<i32>,
     ) -> Result<Deliverable, DeskError> {
-        self.sees(asker, tenant)?;
+        sees(asker, tenant)?;
         let unknown = || DeskError::NotFound(format!("Deliverable '{id}'"));
         let found = self.agents.deliverable(tenant, id, version).await.map_err(|error| match error {
             StoreError::NotFound(_) => unknown(),
@@ -193,13 +193,6 @@ impl Desk {
         match asker.may_see(&task) {
             true => Ok(found),
             false => Err(unknown()),
-        }
-    }
-
-    fn sees(&self, asker: &Asker, tenant: TenantId) -> Result<(), DeskError> {
-        match asker.tenant().is_none_or(|own| own == tenant) {
-            true => Ok(()),
-            false => Err(DeskError::NotFound(format!("tenant `{tenant}`"))),
         }
     }
 
@@ -218,6 +211,13 @@ impl Desk {
             return Ok(());
         }
         Err(DeskError::Invalid(format!("slug: the organization has {MOST_TOOL_AGENTS} tool agents already")))
+    }
+}
+
+fn sees(asker: &Asker, tenant: TenantId) -> Result<(), DeskError> {
+    match asker.tenant().is_none_or(|own| own == tenant) {
+        true => Ok(()),
+        false => Err(DeskError::NotFound(format!("tenant `{tenant}`"))),
     }
 }
 
