@@ -83,17 +83,13 @@ fn read_sql(reader: &dyn SqlReader, tool: &ClassifiedTool, exchange: &Exchange) 
         // Who says that a tool writes has said what its SQL may do; who says that it reads is held to it.
         SqlHandling::Unsaid if usual == Writes::Classify && own.is_none() => Vec::new(),
         SqlHandling::Argument(sql) => {
-            let both = own.map(|own| Security::intersection(sql.allowed_tables.as_deref(), own.allowed_tables.as_deref()));
+            let both =
+                own.map(|own| Security::intersection(sql.allowed_tables.as_deref(), own.allowed_tables.as_deref()));
             let tables = match &both {
                 Some(narrowed) => narrowed.as_deref(),
                 None => sql.allowed_tables.as_deref(),
             };
-            let ask = SqlAsk {
-                dialect: Some(sql.dialect),
-                tables,
-                functions: &sql.functions,
-                several: sql.several,
-            };
+            let ask = SqlAsk { dialect: Some(sql.dialect), tables, functions: &sql.functions, several: sql.several };
             let read = match exchange.argument(&sql.argument).and_then(Value::as_str) {
                 Some(text) => held(reader.read(text, &ask)),
                 None => SqlRead::invalid("argument", "there is no SQL where it should be"),
@@ -136,6 +132,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::agents::RunStep;
     use crate::classification::{DecisionType, Reversibility, Risk};
     use crate::exchange::{Ask, Route, ToolSubject};
     use crate::identity::Principal;
@@ -144,7 +141,6 @@ mod tests {
     use crate::names::TraceId;
     use crate::policies::{Dialect, Handling, Raise};
     use crate::rules::Condition;
-    use crate::agents::RunStep;
     use crate::sql::{SqlArgument, SqlClass, SqlRefusal};
 
     /// Knows three words.

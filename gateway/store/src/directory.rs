@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use gateway_core::{AgentId, TenantId};
 use gateway_core::identity::{Credential, Principal};
 use gateway_core::keys;
 use gateway_core::ports::{AgentStatus, AuthError, Directory, KeyOwner, StoreError, TenantStore};
+use gateway_core::{AgentId, TenantId};
 use moka::future::Cache;
 use subtle::ConstantTimeEq;
 use tokio::runtime::Handle;

@@ -46,8 +46,7 @@ async fn put(
 fn read(document: Value) -> Result<NewToolAgent, ApiError> {
     if let Some(fields) = document.as_object() {
         let absent = REQUIRED.iter().filter(|field| fields.get(**field).is_none_or(Value::is_null));
-        let wrong: Vec<Wrong> =
-            absent.map(|&field| Wrong { path: field.into(), what: "is required".into() }).collect();
+        let wrong: Vec<Wrong> = absent.map(|&field| Wrong { path: field.into(), what: "is required".into() }).collect();
         if !wrong.is_empty() {
             return Err(ApiError::Invalid(wrong));
         }

@@ -114,11 +114,9 @@ impl Desk {
         let found = self.tool_agent(asker, organization, slug).await?;
         let actor = match asker {
             Asker::Desk(who) => stand_in(who, &found)?,
-            Asker::Agent { agent, .. } => Actor {
-                credential: credential.clone(),
-                acts_as: agent.clone(),
-                started_by: format!("agent:{agent}"),
-            },
+            Asker::Agent { agent, .. } => {
+                Actor { credential: credential.clone(), acts_as: agent.clone(), started_by: format!("agent:{agent}") }
+            }
         };
         Ok((found.tenant, actor))
     }
@@ -140,13 +138,7 @@ impl Desk {
         Ok(tasks.into_iter().map(|task| task.at(now)).collect())
     }
 
-    pub async fn tool_task(
-        &self,
-        asker: &Asker,
-        organization: &str,
-        slug: &str,
-        id: Uuid,
-    ) -> Result<Task, DeskError> {
+    pub async fn tool_task(&self, asker: &Asker, organization: &str, slug: &str, id: Uuid) -> Result<Task, DeskError> {
         let tenant = self.organization(asker.tenant(), organization).await?.id;
         let task = self.agents.task(tenant, id).await.map_err(missing)?;
         match asker.may_see(&task) && task.agent_slug.as_str() == slug {

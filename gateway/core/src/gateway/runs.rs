@@ -57,7 +57,8 @@ mod tests {
         let value: Value = serde_json::from_str(written.as_str()).unwrap();
         assert_eq!(written, Canonical::of(&value).unwrap());
         let digest = Security::default().digest();
-        let expected = json!({"agent": "demo/supabase-agent", "of": 4, "security": digest, "step": 2, "task": Uuid::from_u128(7)});
+        let expected =
+            json!({"agent": "demo/supabase-agent", "of": 4, "security": digest, "step": 2, "task": Uuid::from_u128(7)});
         assert_eq!(value, expected);
     }
 

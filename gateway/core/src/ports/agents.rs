@@ -33,12 +33,7 @@ pub trait ToolAgents: Send + Sync {
     /// The newest first.
     async fn tasks(&self, tenant: TenantId, slug: Option<&str>, limit: i64) -> Result<Vec<Task>, StoreError>;
     /// The newest version unless another is named.
-    async fn deliverable(
-        &self,
-        tenant: TenantId,
-        id: Uuid,
-        version: Option<i32>,
-    ) -> Result<Deliverable, StoreError>;
+    async fn deliverable(&self, tenant: TenantId, id: Uuid, version: Option<i32>) -> Result<Deliverable, StoreError>;
     /// The newest version of each, without its content, the newest first.
     async fn deliverables(
         &self,
@@ -121,14 +116,7 @@ pub struct NoRunner;
 
 #[async_trait]
 impl Runner for NoRunner {
-    async fn build(
-        &self,
-        _: TenantId,
-        _: &str,
-        _: Actor,
-        _: BuildRequest,
-        _: Told,
-    ) -> Result<Built, BuildError> {
+    async fn build(&self, _: TenantId, _: &str, _: Actor, _: BuildRequest, _: Told) -> Result<Built, BuildError> {
         Err(BuildError::NotHere)
     }
 }

@@ -216,12 +216,7 @@ impl ToolAgents for PostgresToolAgents {
         found.iter().map(|row| agents::task(&|at| column(row, at))).collect::<Result<_, _>>().map_err(unavailable)
     }
 
-    async fn deliverable(
-        &self,
-        tenant: TenantId,
-        id: Uuid,
-        version: Option<i32>,
-    ) -> Result<Deliverable, StoreError> {
+    async fn deliverable(&self, tenant: TenantId, id: Uuid, version: Option<i32>) -> Result<Deliverable, StoreError> {
         let mut transaction = scoped(&self.0, tenant).await?;
         let found = stored(&mut transaction, tenant, id, version).await?;
         transaction.commit().await.map_err(unavailable)?;
@@ -242,7 +237,11 @@ impl ToolAgents for PostgresToolAgents {
             .fetch_all(&mut *transaction);
         let found = patiently(asked).await?;
         transaction.commit().await.map_err(unavailable)?;
-        found.iter().map(|row| agents::deliverable(&|at| column(row, at))).collect::<Result<_, _>>().map_err(unavailable)
+        found
+            .iter()
+            .map(|row| agents::deliverable(&|at| column(row, at)))
+            .collect::<Result<_, _>>()
+            .map_err(unavailable)
     }
 }
 

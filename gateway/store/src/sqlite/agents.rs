@@ -197,12 +197,7 @@ impl ToolAgents for SqliteToolAgents {
         found.iter().map(|row| agents::task(&|at| column(row, at))).collect::<Result<_, _>>().map_err(unavailable)
     }
 
-    async fn deliverable(
-        &self,
-        tenant: TenantId,
-        id: Uuid,
-        version: Option<i32>,
-    ) -> Result<Deliverable, StoreError> {
+    async fn deliverable(&self, tenant: TenantId, id: Uuid, version: Option<i32>) -> Result<Deliverable, StoreError> {
         let mut transaction = self.0.readers.acquire().await.map_err(unavailable)?;
         let found = stored(&mut transaction, tenant, id, version).await?;
         drop(transaction);
@@ -221,7 +216,11 @@ impl ToolAgents for SqliteToolAgents {
             .bind(limit.clamp(1, LONGEST_LIST))
             .fetch_all(&self.0.readers);
         let found = patiently(asked).await?;
-        found.iter().map(|row| agents::deliverable(&|at| column(row, at))).collect::<Result<_, _>>().map_err(unavailable)
+        found
+            .iter()
+            .map(|row| agents::deliverable(&|at| column(row, at)))
+            .collect::<Result<_, _>>()
+            .map_err(unavailable)
     }
 }
 
@@ -229,7 +228,11 @@ fn column(row: &SqliteRow, at: usize) -> Result<Option<String>, gateway_core::Bo
     Ok(row.try_get(at)?)
 }
 
-async fn find(connection: &mut SqliteConnection, tenant: TenantId, slug: &str) -> Result<Option<ToolAgent>, StoreError> {
+async fn find(
+    connection: &mut SqliteConnection,
+    tenant: TenantId,
+    slug: &str,
+) -> Result<Option<ToolAgent>, StoreError> {
     let asked = sqlx::query(concat!(agent_columns!(), "WHERE a.tenant_id = ?1 AND a.slug = ?2"))
         .bind(tenant.to_string())
         .bind(slug)
@@ -248,7 +251,11 @@ async fn registered(connection: &mut SqliteConnection, tenant: TenantId, agent: 
 
 /// The agent that it acts as where nobody says another: of its own name, able to do little, and without a key. One of that
 /// name that is there already is taken as it is.
-async fn own_agent(connection: &mut SqliteConnection, tenant: TenantId, agent: &NewToolAgent) -> Result<String, StoreError> {
+async fn own_agent(
+    connection: &mut SqliteConnection,
+    tenant: TenantId,
+    agent: &NewToolAgent,
+) -> Result<String, StoreError> {
     let id: AgentId = agent.slug.as_str().parse().map_err(unavailable)?;
     not_reserved(&id)?;
     sqlx::query(
@@ -267,11 +274,7 @@ async fn own_agent(connection: &mut SqliteConnection, tenant: TenantId, agent: &
 }
 
 /// The next version of what it names, or the first of something new.
-async fn add(
-    connection: &mut SqliteConnection,
-    task: &Task,
-    made: &NewDeliverable,
-) -> Result<(Uuid, i32), StoreError> {
+async fn add(connection: &mut SqliteConnection, task: &Task, made: &NewDeliverable) -> Result<(Uuid, i32), StoreError> {
     let tenant = task.tenant;
     let (id, version) = match made.id {
         None => (Uuid::now_v7(), 1),
