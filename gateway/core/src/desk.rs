@@ -29,7 +29,7 @@ use crate::ports::{
 use crate::trace::{EventType, TraceDraft};
 
 pub use agents::{Asker, MOST_TOOL_AGENTS, stand_in};
-pub use explain::{Hypothesis, PoliciesNow, TraceExplained};
+pub use explain::{Hypothesis, PoliciesNow, RunShown, TraceExplained};
 pub use policies::{MOST_POLICIES, PolicyLine};
 pub use promote::{Promotion, Record as TrackRecord, Tier};
 pub use prove::{ProofScope, Proved};
