@@ -138,7 +138,7 @@ impl ToolAgentRunner {
         for (one, params) in named.iter().zip(filled) {
             let unknown =
                 || BuildError::UnknownNamespace { namespace: one.namespace.to_owned(), available: Vec::new() };
-            let namespace = one.namespace.parse().map_err(|_| unknown())?;
+            let namespace = one.namespace.parse::<Namespace>().map_err(|_| unknown())?;
             tools.push(Ready { full: one.full.to_owned(), namespace, tool: one.tool.to_owned(), params });
         }
         drop(named);
