@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::agents::RunStep;
 use crate::classification::Classification;
 use crate::content::Content;
 use crate::definitions::{Defined, Standing};
@@ -148,6 +149,8 @@ pub struct Exchange {
     pub content: Content,
     /// How the tool describes itself, in the form that was accepted; `None` where nobody knows.
     pub definition: Option<Arc<Defined>>,
+    /// The run of a tool agent that it is a step of. Said inside the process alone: nothing a client sends sets it.
+    pub run: Option<Arc<RunStep>>,
 }
 
 /// What a caller brought back to a question of ours: which approval, and what its user said.
@@ -197,6 +200,7 @@ impl Exchange {
             approval: None,
             content: Content::default(),
             definition: None,
+            run: None,
         }
     }
 
