@@ -66,7 +66,7 @@ impl ReadOnlyDatabase for DemoDatabase {
             };
             match tables.last_mut().filter(|table| table.name == name) {
                 Some(table) => table.columns.push(column),
-                None => tables.push(TableInfo { name, columns: vec![column] }),
+                None => tables.push(TableInfo { schema: None, name, columns: vec![column] }),
             }
         }
         Ok(tables)

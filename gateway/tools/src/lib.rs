@@ -1,10 +1,11 @@
 //! The built-in MCP servers: upstreams that run inside the gateway and pass its whole chain like any other.
 //!
-//! `builtin` is the server they share, `adp` governs agents, `demo` is something to govern. Nothing here opens a socket or
-//! a file: whatever a tool needs of the world is one of core's ports.
+//! `builtin` is the server they share, `adp` governs agents, `demo` is something to govern, `supabase` asks a
+//! database. Nothing here opens a socket or a file: whatever a tool needs of the world is one of core's ports.
 
 pub mod adp;
 pub mod builtin;
 pub mod demo;
+pub mod supabase;
 
 pub use builtin::{BuiltinServer, BuiltinTool, ToolFailure, ToolSpec};

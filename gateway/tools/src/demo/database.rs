@@ -179,7 +179,7 @@ mod tests {
     #[async_trait]
     impl ReadOnlyDatabase for OneTable {
         async fn tables(&self) -> Result<Vec<TableInfo>, StoreError> {
-            Ok(vec![TableInfo { name: "orders".into(), columns: Vec::new() }])
+            Ok(vec![TableInfo { schema: None, name: "orders".into(), columns: Vec::new() }])
         }
 
         async fn query(&self, sql: &str, max_rows: usize) -> Result<Rows, StoreError> {
