@@ -11,6 +11,7 @@ mod moments;
 mod parse;
 mod print;
 mod query;
+mod reserved;
 mod words;
 
 #[cfg(test)]
@@ -134,8 +135,8 @@ fn told(lexicon: &Lexicon<'_>, table: &TableInfo, tokens: &[Token], fault: &Faul
         What::Said(reason) => reason.clone(),
         What::Or if several => one_at_a_time(lexicon, tokens),
         What::Or => "`or` is not in the grammar: ask two questions, or say `in (a, b)`".into(),
+        What::NoColumn | What::Unknown if several && other_table() => one_at_a_time(lexicon, tokens),
         What::NoColumn => no_column(lexicon, table, tokens, at),
-        What::Unknown if several && other_table() => one_at_a_time(lexicon, tokens),
         What::Unknown if fault.after_bare_value => {
             format!("{}; a value of several words stands in quotes", unknown(lexicon, tokens, at))
         }

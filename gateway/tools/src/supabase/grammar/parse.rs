@@ -2,95 +2,19 @@
 //!
 //! Whether the values fit their columns is for `meaning`; whether another table was meant is for the caller.
 
+mod asked;
 mod conditions;
 
 use gateway_core::ports::TableInfo;
 use jiff::Timestamp;
 
 use super::cursor::Cursor;
-use super::lexicon::{self, Found, Holds, Mention};
-use super::moments::{self, Window};
-use super::query::{Aggregate, Direction, Match, Op};
+use super::lexicon::{self, Found, Holds};
+use super::moments;
+use super::query::{Aggregate, Direction};
 use super::words::{Kind, Token};
 
-/// What was asked, in the table's columns.
-#[derive(Debug, Default)]
-pub(super) struct Asked {
-    pub mention: Option<Mention>,
-    pub amount: Option<Amount>,
-    pub aggregates: Vec<(Aggregate, Option<usize>)>,
-    pub group: Vec<usize>,
-    pub order: Option<Order>,
-    pub conditions: Vec<Condition>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Amount {
-    pub rank: Rank,
-    pub count: Option<u32>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rank {
-    /// `top`, `last`: the greatest or newest.
-    Last,
-    /// `first`, `oldest`.
-    First,
-    /// A number and nothing else.
-    Any,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Key {
-    Column(usize),
-    /// `date`: the column that says when a row came to be.
-    Date,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Order {
-    /// `None`: the value that was computed.
-    pub key: Option<Key>,
-    pub direction: Option<Direction>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Condition {
-    Compare(Key, Op, Token),
-    Between(Key, Token, Token),
-    In(Key, Vec<Token>),
-    Like(Key, Match, Token),
-    Null(Key, bool),
-    Is(usize, bool),
-    Window(Window),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault {
-    pub at: usize,
-    pub what: What,
-    /// The word stands right behind a value without quotes, of which it may be the rest.
-    pub after_bare_value: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum What {
-    Unknown,
-    NoColumn,
-    Or,
-    Said(String),
-}
-
-impl Asked {
-    /// The words that named the table.
-    pub(super) fn called(&self, tokens: &[Token]) -> String {
-        let Some(mention) = self.mention else {
-            return String::new();
-        };
-        let words = tokens.iter().skip(mention.at).take(mention.long);
-        words.map(|token| token.text.as_str()).collect::<Vec<_>>().join(" ")
-    }
-}
+pub(super) use asked::{Amount, Asked, Condition, Fault, Key, Order, Rank, What};
 
 const AGGREGATES: [(&str, Aggregate); 17] = [
     ("how many", Aggregate::Count),
@@ -197,7 +121,7 @@ impl Reader<'_> {
     fn clause(&mut self) -> Result<(), Fault> {
         let known = self.joined()? || {
             let before = std::mem::replace(&mut self.before, Before::Other);
-            let filler = self.table_named()
+            let clause = self.table_named()
                 || self.window()?
                 || self.dated()?
                 || self.grouping()?
@@ -206,10 +130,10 @@ impl Reader<'_> {
                 || self.amount()?
                 || self.aggregate()?
                 || self.adjective()?;
-            if !filler {
+            if !clause {
                 self.before = before;
             }
-            filler || self.cursor.take_one(&FILLER)
+            clause || self.cursor.take_one(&FILLER)
         };
         if known { Ok(()) } else { Err(self.fault(What::Unknown)) }
     }
@@ -349,9 +273,10 @@ impl Reader<'_> {
             && lexicon::mention(self.table, self.cursor.tokens, self.cursor.at)
                 .is_some_and(|mention| !mention.by_last_word);
         let column = if table_next && f == Aggregate::Count { None } else { self.column()? };
+        let column = column.filter(|found| !found.adjective);
         match (f, column) {
             (Aggregate::Count, None) => self.asked.aggregates.push((f, None)),
-            (f, Some(found)) if !found.adjective => {
+            (f, Some(found)) => {
                 self.cursor.at += found.long;
                 self.asked.aggregates.push((f, Some(found.place)));
             }

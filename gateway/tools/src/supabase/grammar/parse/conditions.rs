@@ -123,7 +123,7 @@ impl Reader<'_> {
         let found = self.column()?;
         let key = self.key()?;
         let truth = found.filter(|found| self.boolean(*found));
-        if let Some(truth) = truth.filter(|truth| truth.adjective || negated || !self.compares()) {
+        if let Some(truth) = truth.filter(|_| negated || !self.compares()) {
             return Ok(self.holds(Condition::Is(truth.place, !negated)));
         }
         if negated {
@@ -182,8 +182,8 @@ impl Reader<'_> {
 
     /// Whether a comparison follows, so that a column of true and false is not a statement of its own.
     fn compares(&self) -> bool {
-        let starts = |phrase: &str| self.cursor.sees(phrase);
-        starts("is") || starts("are") || starts("in") || COMPARISONS.iter().any(|(phrase, _)| starts(phrase))
+        let sees = |phrases: &[&str]| phrases.iter().any(|phrase| self.cursor.sees(phrase));
+        sees(&["is", "are", "in", "between"]) || COMPARISONS.iter().any(|(phrase, _)| self.cursor.sees(phrase))
     }
 
     fn value(&mut self) -> Result<Token, Fault> {
