@@ -85,13 +85,15 @@ impl<'a> Lexicon<'a> {
             .enumerate()
             .filter_map(|(place, table)| mention(table, tokens, at).map(|mention| (place, mention)))
             .collect();
-        let best = all.iter().map(|(_, mention)| rank(*mention)).max();
-        all.into_iter().filter(|(_, mention)| Some(rank(*mention)) == best).collect()
+        let best = all.iter().map(|found| self.rank(*found)).max();
+        all.into_iter().filter(|found| Some(self.rank(*found)) == best).collect()
     }
-}
 
-fn rank(mention: Mention) -> (bool, usize) {
-    (!mention.by_last_word, mention.long)
+    /// Of two schemas with a table of that name the one that is looked in first is meant, as in SQL.
+    fn rank(&self, (place, mention): (usize, Mention)) -> (bool, usize, bool) {
+        let first = self.tables.get(place).is_some_and(|table| table.schema.is_none());
+        (!mention.by_last_word, mention.long, first)
+    }
 }
 
 /// Whether this table is named here.
