@@ -346,4 +346,4 @@ impl Reader<'_> {
     }
 }
 
-const NEGATION: &str = "`not` is in the grammar only as `is not` and before a column of true and false";
+pub(super) const NEGATION: &str = "`not` is in the grammar only as `is not` and before a column of true and false";
