@@ -263,5 +263,5 @@ fn whatever_is_said_it_is_one_bounded_read_or_an_error() {
         assert!((1..=50).contains(&limit), "{text}: {outside}");
         assert_eq!(translated.tables_used.len(), 1);
     }
-    assert!(understood > 50, "only {understood} of the questions made sense");
+    assert!(understood > 20, "only {understood} of the questions made sense");
 }
