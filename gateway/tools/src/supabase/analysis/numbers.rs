@@ -187,7 +187,7 @@ mod tests {
         let huge = "170141183460469231731687303715884105727";
         let numbers = all(&[huge, "1"]).unwrap();
         assert_eq!((numbers.sum, numbers.avg), (None, None));
-        assert_eq!((numbers.min.to_string(), numbers.max.to_string()), ("1".into(), huge.to_owned()));
+        assert_eq!((numbers.min.to_string(), numbers.max.to_string()), ("1".to_owned(), huge.to_owned()));
         assert_eq!(all(&[huge, "0.5"]), None);
         assert_eq!(all(&[]), None);
     }

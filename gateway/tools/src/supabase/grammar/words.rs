@@ -207,20 +207,14 @@ mod tests {
             ("created_at>=2026-03-01", vec![(W, "created_at"), (S, ">="), (D, "2026-03-01")]),
             ("at 2026-03-01T08:30:00Z?", vec![(W, "at"), (D, "2026-03-01T08:30:00Z")]),
             ("x = 'it''s' , -2.50", vec![(W, "x"), (S, "="), (Q, "it's"), (S, ","), (N, "-2.50")]),
-            ("\"Order Items\" in (1,2)", vec![
-                (Q, "Order Items"),
-                (W, "in"),
-                (S, "("),
-                (N, "1"),
-                (S, ","),
-                (N, "2"),
-                (S, ")"),
-            ]),
-            ("public.users billing-helper a@b.example", vec![
-                (W, "public.users"),
-                (W, "billing-helper"),
-                (W, "a@b.example"),
-            ]),
+            (
+                "\"Order Items\" in (1,2)",
+                vec![(Q, "Order Items"), (W, "in"), (S, "("), (N, "1"), (S, ","), (N, "2"), (S, ")")],
+            ),
+            (
+                "public.users billing-helper a@b.example",
+                vec![(W, "public.users"), (W, "billing-helper"), (W, "a@b.example")],
+            ),
             ("users!?", vec![(W, "users")]),
             ("   ", vec![]),
         ] {
