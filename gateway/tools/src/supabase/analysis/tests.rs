@@ -125,7 +125,8 @@ fn numbers_in(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Whether a number is the average of some hundredths, to four places: by multiplying back, not by dividing.
+/// Whether a number is the average of some hundredths, to two places more than they have: by multiplying back, not by
+/// dividing.
 fn is_average(token: &str, hundredths: &[i64]) -> bool {
     let (whole, fraction) = token.split_once('.').unwrap_or((token, ""));
     let Ok(units) = format!("{whole}{fraction:0<4}").parse::<i64>() else {
@@ -133,7 +134,8 @@ fn is_average(token: &str, hundredths: &[i64]) -> bool {
     };
     let count = i64::try_from(hundredths.len()).unwrap();
     let off = (units * count - hundredths.iter().sum::<i64>() * 100).abs();
-    fraction.len() <= 4 && off * 2 <= count
+    let coarse = if hundredths.iter().all(|cents| cents % 10 == 0) { 10 } else { 1 };
+    fraction.len() <= 4 && off * 2 <= count * coarse
 }
 
 struct Dice(u64);
