@@ -39,6 +39,7 @@ fn one_table_and_only_one() {
         ("conversations users", both),
         ("conversations since 2026-03-01 and users", both),
         ("kpi", "`kpi` could be kpi_data or kpi_metrics"),
+        ("top 3 kpis by date", "`kpis` could be kpi_data or kpi_metrics"),
         ("users where region is north", "`region` is a column of kpi_data, not of users"),
         ("users by region", "`region` is a column of kpi_data, not of users"),
         ("names of users", "`names` is a column; say what of it, as in `by name`, `where name is ..`"),

@@ -132,8 +132,9 @@ pub(super) fn instant(text: &str) -> Option<Timestamp> {
     if text.len() < 16 || day(text.get(..10)?).is_none() || !matches!(text.get(10..11)?, "T" | "t" | " ") {
         return None;
     }
-    let zoned = text.parse::<Timestamp>().ok();
-    zoned.or_else(|| Some(text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp()))
+    let plain = || Some(text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp());
+    // Times are printed to the second, so a finer one would be another time.
+    text.parse::<Timestamp>().ok().or_else(plain).filter(|found| found.subsec_nanosecond() == 0)
 }
 
 /// A quote is doubled inside its own quotes, as in SQL.
@@ -166,7 +167,7 @@ pub(super) fn stem(word: &str) -> String {
             return word.strip_suffix("es").unwrap_or(word).to_owned();
         }
     }
-    let plural = word.ends_with('s') && !["ss", "us", "is"].iter().any(|ending| word.ends_with(ending));
+    let plural = word.ends_with('s') && !["ss", "us", "sis", "xis"].iter().any(|ending| word.ends_with(ending));
     match word.strip_suffix('s').filter(|front| plural && front.len() > 1) {
         Some(front) => front.to_owned(),
         None => word.to_owned(),
@@ -258,6 +259,7 @@ mod tests {
             ("status", "status"),
             ("addresses", "address"),
             ("analysis", "analysis"),
+            ("kpis", "kpi"),
             ("class", "class"),
             ("data", "data"),
             ("s", "s"),
