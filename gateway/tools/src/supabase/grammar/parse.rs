@@ -58,7 +58,8 @@ const DIRECTIONS: [(&str, Direction); 8] = [
 ];
 
 /// Polite and empty words.
-const FILLER: [&str; 26] = [
+const FILLER: [&str; 27] = [
+    "select",
     "show",
     "list",
     "give",

@@ -15,7 +15,7 @@ const TABLES: &str = "the tables are agent_conversations, kpi_data, kpi_metrics,
 // acceptance 98
 #[test]
 fn words_that_are_not_known_are_named() {
-    for word in ["delete", "drop", "update", "truncate", "insert", "alter", "select", "join", "distinct", "secrets"] {
+    for word in ["delete", "drop", "update", "truncate", "insert", "alter", "create", "join", "distinct", "secrets"] {
         let expected = format!("I do not know the word `{word}`; {TABLES}");
         assert_eq!(refusal(&demo(), &format!("{word} all users")), expected);
         assert_eq!(refusal(&demo(), &format!("top 10 users {word}")), expected);

@@ -115,6 +115,7 @@ fn rows_amounts_and_orders() {
         ("Show me all users.", USERS, "LIMIT 100"),
         ("please list the users", USERS, "LIMIT 100"),
         ("which users are there?", USERS, "LIMIT 100"),
+        ("select the latest users", USERS, "ORDER BY created_at DESC LIMIT 100"),
         ("10 users", USERS, "LIMIT 10"),
         ("twenty users", USERS, "LIMIT 20"),
         ("last 5 users", USERS, "ORDER BY created_at DESC LIMIT 5"),
