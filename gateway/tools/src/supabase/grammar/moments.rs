@@ -96,7 +96,7 @@ fn rolling(cursor: &mut Cursor<'_>, now: Timestamp, number_may_lack: bool) -> Re
         None if number_may_lack => (1, 1),
         None => return Ok(None),
     };
-    let Some((_, unit)) = UNITS.iter().find(|(word, _)| *word == cursor.word(long)) else {
+    let Some((_, unit)) = UNITS.iter().copied().find(|(word, _)| *word == cursor.word(long)) else {
         return Ok(None);
     };
     cursor.at += long + 1;
@@ -112,7 +112,7 @@ fn rolling(cursor: &mut Cursor<'_>, now: Timestamp, number_may_lack: bool) -> Re
         Unit::Year => Span::new().try_years(many),
     };
     let then = span.and_then(|span| now.to_zoned(TimeZone::UTC).checked_sub(span)).map_err(outside)?.timestamp();
-    Ok(Some(if *unit == Unit::Hour { Moment::Instant(then) } else { Moment::DaysAgo(then) }))
+    Ok(Some(if unit == Unit::Hour { Moment::Instant(then) } else { Moment::DaysAgo(then) }))
 }
 
 /// A day, week, month or year of the calendar: its first day and the day after its last.
