@@ -96,7 +96,7 @@ fn found(read: Read) -> SqlRead {
     };
     let told = |refused: Refusal| SqlRefusal { rule: refused.rule.as_str(), reason: refused.reason };
     let (refused, beyond_writing) = (read.refused.map(told), read.beyond_writing.map(told));
-    SqlRead { class, kind, refused, beyond_writing, tables: read.tables }
+    SqlRead { class, kind, refused, beyond_writing, tables: read.tables, operations: read.operations }
 }
 
 #[cfg(test)]

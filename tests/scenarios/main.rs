@@ -72,6 +72,8 @@ mod streams;
 mod tasks;
 mod tenants;
 mod tls;
+mod tool_agents;
+mod tool_agents_api;
 mod transports;
 mod two_nodes;
 mod unchanged;

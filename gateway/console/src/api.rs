@@ -3,7 +3,9 @@
 //! A body or a query that says more than it may is refused whole (422, `{"errors": [{"path", "what"}]}`); everything else
 //! that goes wrong is `{"error": "..."}`. What belongs to another tenant is not there (404).
 
+mod agents;
 mod approvals;
+mod deliverables;
 mod explain;
 mod policies;
 mod promotion;
@@ -31,7 +33,9 @@ const DEEPEST: usize = 32;
 
 pub(crate) fn router() -> Router<Shared> {
     Router::new()
+        .merge(agents::routes())
         .merge(approvals::routes())
+        .merge(deliverables::routes())
         .merge(explain::routes())
         .merge(policies::routes())
         .merge(promotion::routes())
@@ -71,6 +75,11 @@ pub(crate) enum ApiError {
     Frozen(String),
     Invalid(Vec<Wrong>),
     Unavailable,
+    /// A tool agent was not run.
+    Build {
+        status: StatusCode,
+        body: Value,
+    },
 }
 
 impl ApiError {
@@ -134,6 +143,7 @@ impl IntoResponse for ApiError {
             Self::Invalid(errors) => {
                 (StatusCode::UNPROCESSABLE_ENTITY, axum::Json(json!({ "errors": errors }))).into_response()
             }
+            Self::Build { status, body } => (status, axum::Json(body)).into_response(),
             Self::Unavailable => {
                 said(StatusCode::SERVICE_UNAVAILABLE, "the store does not answer right now; try again shortly")
             }

@@ -1,11 +1,14 @@
 //! Who may use the API: a tenant's administrators, each inside the tenant of the key that was shown.
 
+use std::sync::Arc;
+
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use gateway_core::TenantId;
+use gateway_core::desk::Asker;
 use gateway_core::desk::Who;
-use gateway_core::identity::Credential;
+use gateway_core::identity::{Credential, Principal};
 
 use crate::Shared;
 use crate::api::ApiError;
@@ -40,17 +43,53 @@ impl FromRequestParts<Shared> for Administrator {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, console: &Shared) -> Result<Self, ApiError> {
-        let credential = credential(&parts.headers)?;
-        let principal = console.node.caller(&credential).await.map_err(|stranger| match stranger {
-            Stranger::Unknown => ApiError::Unauthenticated,
-            Stranger::Limited => ApiError::Limited,
-            Stranger::Unavailable => ApiError::Unavailable,
-        })?;
+        let principal = known(console, &credential(&parts.headers)?).await?;
         let needed = || ApiError::Forbidden("this needs a key with the scope `admin`".into());
         let tenant = principal.tenant.filter(|_| principal.is_admin()).ok_or_else(needed)?;
         let name = principal.owner.clone().unwrap_or_else(|| principal.agent.to_string());
         Ok(Self { tenant, name })
     }
+}
+
+/// Anybody of a tenant: an agent with its key, or an administrator.
+#[derive(Debug, Clone)]
+pub(crate) struct TenantCaller {
+    pub tenant: TenantId,
+    pub principal: Arc<Principal>,
+    pub credential: Credential,
+}
+
+impl TenantCaller {
+    /// As the desk knows who asks.
+    pub fn asker(&self) -> Asker {
+        let (tenant, agent) = (self.tenant, self.principal.agent.clone());
+        match self.principal.is_admin() {
+            true => {
+                let name = self.principal.owner.clone().unwrap_or_else(|| agent.to_string());
+                Asker::Desk(Who::Administrator { tenant, name })
+            }
+            false => Asker::Agent { tenant, agent },
+        }
+    }
+}
+
+impl FromRequestParts<Shared> for TenantCaller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, console: &Shared) -> Result<Self, ApiError> {
+        let credential = credential(&parts.headers)?;
+        let principal = known(console, &credential).await?;
+        let tenant = principal.tenant.ok_or_else(|| ApiError::Forbidden("this needs the key of a tenant".into()))?;
+        Ok(Self { tenant, principal, credential })
+    }
+}
+
+async fn known(console: &Shared, credential: &Credential) -> Result<Arc<Principal>, ApiError> {
+    console.node.caller(credential).await.map_err(|stranger| match stranger {
+        Stranger::Unknown => ApiError::Unauthenticated,
+        Stranger::Limited => ApiError::Limited,
+        Stranger::Unavailable => ApiError::Unavailable,
+    })
 }
 
 /// One credential or none: two that differ would let somebody guess which one counts. Nobody is an administrator without one.

@@ -18,7 +18,7 @@ use gateway_core::Chain;
 use gateway_core::desk::Desk;
 use gateway_core::identity::{Credential, Principal};
 use gateway_core::live::{Live, LiveHandle};
-use gateway_core::ports::Seal;
+use gateway_core::ports::{Runner, Seal};
 use serde_json::json;
 
 pub use auth::Stranger;
@@ -53,6 +53,8 @@ pub struct Console {
     pub live: Arc<LiveHandle>,
     /// Knows our own links again.
     pub seal: Arc<dyn Seal>,
+    /// Runs tool agents.
+    pub runner: Arc<dyn Runner>,
 }
 
 pub(crate) type Shared = Arc<Console>;

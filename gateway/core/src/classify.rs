@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::agents::Security;
 use crate::classification::Classification;
 use crate::exchange::{Exchange, Raised, Subject};
 use crate::manifest::RiskLevel;
@@ -69,33 +70,40 @@ fn is_given(exchange: &Exchange, key: &str) -> bool {
     path.split('.').try_fold(exchange.arguments(), |at, step| at.map(|at| at.get(step))).flatten().is_some()
 }
 
-/// Every argument that is SQL, as the manifest says or as its name does.
+/// Every argument that is SQL, as the manifest says or as its name does; in a run, held to what its agent may do besides.
 fn read_sql(reader: &dyn SqlReader, tool: &ClassifiedTool, exchange: &Exchange) -> Vec<SqlSeen> {
     let usual = Writes::of(tool.manifest.risk_level);
+    let own = exchange.run.as_deref().map(|run| run.security.as_ref());
+    let held = |read: SqlRead| match own {
+        Some(own) => read.within(own),
+        None => read,
+    };
     match &tool.handling.sql {
         SqlHandling::Off => Vec::new(),
         // Who says that a tool writes has said what its SQL may do; who says that it reads is held to it.
-        SqlHandling::Unsaid if usual == Writes::Classify => Vec::new(),
+        SqlHandling::Unsaid if usual == Writes::Classify && own.is_none() => Vec::new(),
         SqlHandling::Argument(sql) => {
-            let ask = SqlAsk {
-                dialect: Some(sql.dialect),
-                tables: sql.allowed_tables.as_deref(),
-                functions: &sql.functions,
-                several: sql.several,
+            let both =
+                own.map(|own| Security::intersection(sql.allowed_tables.as_deref(), own.allowed_tables.as_deref()));
+            let tables = match &both {
+                Some(narrowed) => narrowed.as_deref(),
+                None => sql.allowed_tables.as_deref(),
             };
+            let ask = SqlAsk { dialect: Some(sql.dialect), tables, functions: &sql.functions, several: sql.several };
             let read = match exchange.argument(&sql.argument).and_then(Value::as_str) {
-                Some(text) => reader.read(text, &ask),
+                Some(text) => held(reader.read(text, &ask)),
                 None => SqlRead::invalid("argument", "there is no SQL where it should be"),
             };
             vec![SqlSeen { argument: sql.argument.clone(), writes: sql.writes.unwrap_or(usual), read }]
         }
         SqlHandling::Unsaid => {
+            let ask = SqlAsk { tables: own.and_then(|own| own.allowed_tables.as_deref()), ..SqlAsk::default() };
             let given = exchange.arguments().and_then(Value::as_object).into_iter().flatten();
             let found = given.filter_map(|(name, value)| {
                 let text = value.as_str()?;
                 let known = SQL_NAMES.iter().position(|known| name.eq_ignore_ascii_case(known))?;
                 let is_sql = known == 0 || reader.looks_like_sql(text);
-                is_sql.then(|| (name, reader.read(text, &SqlAsk::default())))
+                is_sql.then(|| (name, held(reader.read(text, &ask))))
             });
             found.map(|(name, read)| SqlSeen { argument: name.clone(), writes: usual, read }).collect()
         }
@@ -124,6 +132,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::agents::RunStep;
     use crate::classification::{DecisionType, Reversibility, Risk};
     use crate::exchange::{Ask, Route, ToolSubject};
     use crate::identity::Principal;
@@ -132,20 +141,26 @@ mod tests {
     use crate::names::TraceId;
     use crate::policies::{Dialect, Handling, Raise};
     use crate::rules::Condition;
-    use crate::sql::{SqlArgument, SqlClass};
+    use crate::sql::{SqlArgument, SqlClass, SqlRefusal};
 
     /// Knows three words.
     struct Words;
 
     impl SqlReader for Words {
-        fn read(&self, text: &str, _: &SqlAsk<'_>) -> SqlRead {
-            let read = |class, kind| SqlRead { class, kind, refused: None, beyond_writing: None, tables: Vec::new() };
-            match text.split(' ').next() {
-                Some("select") => read(SqlClass::Read, SqlKind::Reads),
-                Some("update") => read(SqlClass::Write, SqlKind::Writes),
-                Some("delete") => read(SqlClass::Write, SqlKind::Destroys),
-                _ => SqlRead::invalid("syntax", "no"),
-            }
+        fn read(&self, text: &str, ask: &SqlAsk<'_>) -> SqlRead {
+            let first = text.split(' ').next();
+            let (class, kind) = match first {
+                Some("select") => (SqlClass::Read, SqlKind::Reads),
+                Some("update" | "insert") => (SqlClass::Write, SqlKind::Writes),
+                Some("delete") => (SqlClass::Write, SqlKind::Destroys),
+                _ => return SqlRead::invalid("syntax", "no"),
+            };
+            let named = text.rsplit(' ').next().unwrap().to_owned();
+            let foreign = ask.tables.is_some_and(|tables| !tables.contains(&named));
+            let outside = || SqlRefusal { rule: "table", reason: format!("table `{named}`") };
+            let beyond_writing = foreign.then(outside);
+            let operations = first.filter(|_| class == SqlClass::Write).map(str::to_uppercase).into_iter().collect();
+            SqlRead { class, kind, refused: beyond_writing.clone(), beyond_writing, tables: vec![named], operations }
         }
 
         fn looks_like_sql(&self, text: &str) -> bool {
@@ -192,6 +207,71 @@ mod tests {
             let (found, class, _) = counted(handling, arguments.clone(), None);
             assert_eq!((found, class.as_str()), (level, code), "{arguments}");
         }
+    }
+
+    /// Why the call may not go, in a run of an agent with these limits or in none.
+    fn refused(handling: Handling, level: RiskLevel, arguments: Value, own: Option<Security>) -> Option<SqlRefusal> {
+        let manifest = ToolManifest {
+            id: "db/query".parse().unwrap(),
+            domain: "db".into(),
+            risk_level: level,
+            side_effects: level.writes(),
+            allowed_modes: AgentMode::ALL.to_vec(),
+        };
+        let classified = Arc::new(ClassifiedTool::new(manifest, None).handled(handling));
+        let tool = ToolSubject::new("db/query".parse().unwrap(), Some(classified), false);
+        let params = json!({"name": "query", "arguments": arguments}).as_object().cloned();
+        let ask = Ask::Message(Message::request(1, "tools/call", params));
+        let (trace_id, principal) = (TraceId::from_stored("trc_1"), Arc::new(Principal::anonymous()));
+        let mut exchange = Exchange::new(trace_id.clone(), principal, Route::All, ask, Subject::Tool(tool));
+        exchange.run = own.map(|security| {
+            let (slug, security) = ("s".parse().unwrap(), Arc::new(security));
+            let task = uuid::Uuid::nil();
+            Arc::new(RunStep { organization: "demo".into(), slug, task, step: 1, of: 1, trace_id, security })
+        });
+        raise(&Policies::new([], Matrix::standard()).with_sql(Arc::new(Words)), &mut exchange);
+        exchange.content.sql.iter().find_map(|seen| seen.objection().cloned())
+    }
+
+    // acceptance 91, acceptance 101, acceptance 105: a run keeps its agent's limits in the chain, whatever the tool may do.
+    #[test]
+    fn a_run_is_held_to_its_agents_tables_and_operations() {
+        let names = |names: &[&str]| -> Vec<String> { names.iter().map(|&name| name.to_owned()).collect() };
+        let own = |denied: &[&str], tables: Option<&[&str]>| {
+            Some(Security { denied_operations: names(denied), allowed_tables: tables.map(names) })
+        };
+        let said = |tables: Option<&[&str]>| {
+            let sql = SqlArgument { allowed_tables: tables.map(names), ..SqlArgument::new("sql", Dialect::Postgres) };
+            Handling { sql: SqlHandling::Argument(sql), ..Handling::default() }
+        };
+        let (read, low) = (RiskLevel::ReadOnly, RiskLevel::LowWrite);
+        for (handling, level, sql, own, rule) in [
+            (said(None), read, "select from a", None, None),
+            (said(None), read, "select from a", own(&[], None), None),
+            (said(None), read, "select from a", own(&[], Some(&["a"])), None),
+            (said(None), read, "select from b", own(&[], Some(&["a"])), Some("table")),
+            (said(None), read, "select from a", own(&[], Some(&[])), Some("table")),
+            (said(Some(&["a", "b"])), read, "select from b", own(&[], Some(&["b", "c"])), None),
+            (said(Some(&["a", "b"])), read, "select from a", own(&[], Some(&["b", "c"])), Some("table")),
+            (said(Some(&["a", "b"])), read, "select from c", own(&[], Some(&["b", "c"])), Some("table")),
+            // A tool that writes may: outside of runs, and in one whatever its agent does not deny.
+            (said(None), low, "delete from a", None, None),
+            (said(None), low, "delete from a", own(&[], None), Some("statement")),
+            (said(None), low, "insert into a", own(&[], None), None),
+            (said(None), low, "insert into a", own(&["insert"], None), Some("statement")),
+            // Nobody said that it takes SQL: in a run it is looked for all the same.
+            (Handling::default(), low, "delete from a", None, None),
+            (Handling::default(), low, "delete from a", own(&[], None), Some("statement")),
+            (Handling::default(), low, "insert into b", own(&[], Some(&["a"])), Some("table")),
+            (Handling::default(), read, "select from b", own(&[], Some(&["a"])), Some("table")),
+        ] {
+            let found = refused(handling, level, json!({ "sql": sql }), own.clone());
+            assert_eq!(found.map(|refusal| refusal.rule), rule, "{sql} {own:?}");
+        }
+        let text = "Security violation: Operation 'DELETE' is not allowed in read-only mode. \
+                    Denied operations: DROP, TRUNCATE, ALTER, DELETE, UPDATE, INSERT";
+        let found = refused(said(None), low, json!({ "sql": "delete from a" }), own(&["DROP", "INSERT"], None));
+        assert_eq!(found.unwrap().reason, text);
     }
 
     #[test]

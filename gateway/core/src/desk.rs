@@ -1,6 +1,7 @@
 //! What people do with the gateway, whether at the command line, over the API or on a page: the same functions, the same
 //! records, the same limits of whose tenant it is.
 
+mod agents;
 mod approvals;
 mod explain;
 mod policies;
@@ -23,11 +24,12 @@ use crate::names::{AgentId, Namespace, TenantId, TraceId};
 use crate::policies::ClassifiedTool;
 use crate::ports::{
     Approvals, Clock, History, Ledger, LedgerError, ManifestRow, PinStore, PolicyStore, Proofs, Receipt, Record,
-    Standing, StoreError, TenantStore, ToolRegistry,
+    Standing, StoreError, TenantStore, ToolAgents, ToolRegistry,
 };
 use crate::trace::{EventType, TraceDraft};
 
-pub use explain::{Hypothesis, PoliciesNow, TraceExplained};
+pub use agents::{Asker, MOST_TOOL_AGENTS, stand_in};
+pub use explain::{Hypothesis, PoliciesNow, RunShown, TraceExplained};
 pub use policies::{MOST_POLICIES, PolicyLine};
 pub use promote::{Promotion, Record as TrackRecord, Tier};
 pub use prove::{ProofScope, Proved};
@@ -49,6 +51,7 @@ pub struct Desk {
     pub approvals: Arc<dyn Approvals>,
     pub standing: Arc<dyn Standing>,
     pub proofs: Arc<dyn Proofs>,
+    pub agents: Arc<dyn ToolAgents>,
     pub clock: Arc<dyn Clock>,
     /// 32 fresh random bytes.
     pub random: Arc<dyn Fn() -> [u8; 32] + Send + Sync>,

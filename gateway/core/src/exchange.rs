@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::agents::RunStep;
 use crate::classification::Classification;
 use crate::content::Content;
 use crate::definitions::{Defined, Standing};
@@ -151,6 +152,8 @@ pub struct Exchange {
     pub definition: Option<Arc<Defined>>,
     /// Where the runs are that stand before it.
     pub gates: Gates,
+    /// The run of a tool agent that it is a step of. Said inside the process alone: nothing a client sends sets it.
+    pub run: Option<Arc<RunStep>>,
 }
 
 /// What a caller brought back to a question of ours: which approval, and what its user said.
@@ -201,6 +204,7 @@ impl Exchange {
             content: Content::default(),
             definition: None,
             gates: Gates::NotLooked,
+            run: None,
         }
     }
 

@@ -21,6 +21,7 @@ mod parts;
 mod record;
 mod replies;
 mod rounds;
+mod runs;
 mod standing;
 mod tasks;
 
@@ -30,6 +31,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use gateway_protocol::headers::McpHeaders;
 use gateway_protocol::{Body, Id, Message, Revision, message};
 
+use crate::agents::RunStep;
 use crate::chain::Chain;
 use crate::exchange::{Ask, Route};
 use crate::home::Passage;
@@ -76,6 +78,7 @@ struct Caller {
     metadata_url: Option<String>,
     session: Shown,
     passage: Option<Passage>,
+    run: Option<Arc<RunStep>>,
 }
 
 /// The session id that a caller showed, opened once for all that ask.
@@ -111,6 +114,11 @@ impl Gateway {
 
     pub fn replace_candidate(&self, candidate: Option<Chain>) {
         self.candidate.store(candidate.map(Arc::new));
+    }
+
+    /// What is reached now, for whoever asks before it calls.
+    pub fn engine(&self) -> Arc<dyn ExecutionEngine> {
+        Arc::clone(&**self.engine.load())
     }
 
     pub fn replace_engine(&self, engine: Arc<dyn ExecutionEngine>) {
@@ -154,8 +162,10 @@ impl Gateway {
             Verb::Get | Verb::Delete => None,
         };
         let caller = Arc::new(Caller { passage, ..self.caller(&mut inbound, principal) });
-        // What was carried once stays where it came: no request goes round in circles.
+        // What was carried once stays where it came: no request goes round in circles. A run's limits do not travel, so its
+        // calls stay too.
         if passage.is_none()
+            && caller.run.is_none()
             && let Some(home) = self.elsewhere(&caller, parsed.as_ref())
         {
             // Only what is carried is put together again: few requests are.
@@ -203,6 +213,7 @@ impl Gateway {
             metadata_url: inbound.metadata_url.take(),
             session,
             passage: None,
+            run: inbound.run.take(),
         }
     }
 
@@ -213,7 +224,8 @@ impl Gateway {
         {
             return heard;
         }
-        let trace_id = TraceId::from_uuid(self.ports.clock.fresh_id());
+        let fresh = || TraceId::from_uuid(self.ports.clock.fresh_id());
+        let trace_id = runs::trace_of(caller.run.as_deref(), &ask).unwrap_or_else(fresh);
         let id = request_id(&ask);
         if id.is_some()
             && let Err(limited) = self.ports.usage.take(&caller.principal)

@@ -11,6 +11,29 @@ use crate::names::{AgentId, TenantId};
 pub enum Credential {
     None,
     Key(String),
+    /// No secret at all: the gateway itself speaks for one of its agents. Never read off a wire, never sent on one.
+    Vouched(Vouched),
+}
+
+/// An agent that somebody who administers it lets act. Only the desk makes these, and it asks who that is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Vouched {
+    tenant: TenantId,
+    agent: AgentId,
+}
+
+impl Vouched {
+    pub(crate) fn new(tenant: TenantId, agent: AgentId) -> Self {
+        Self { tenant, agent }
+    }
+
+    pub fn tenant(&self) -> TenantId {
+        self.tenant
+    }
+
+    pub fn agent(&self) -> &AgentId {
+        &self.agent
+    }
 }
 
 impl fmt::Debug for Credential {
@@ -18,6 +41,7 @@ impl fmt::Debug for Credential {
         f.write_str(match self {
             Self::None => "Credential::None",
             Self::Key(_) => "Credential::Key(hidden)",
+            Self::Vouched(_) => "Credential::Vouched",
         })
     }
 }

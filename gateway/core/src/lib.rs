@@ -4,6 +4,7 @@
 //! [`ports`]; the server hands in the adapters.
 
 pub mod access;
+pub mod agents;
 pub mod approvals;
 pub mod canonical;
 pub mod chain;
@@ -51,7 +52,7 @@ pub use classification::{Autonomy, Classification, DecisionType, Reversibility, 
 pub use exchange::{Ask, Exchange, Route, Subject};
 pub use gateway::Gateway;
 pub use home::Home;
-pub use identity::{Credential, Principal, PrincipalKind};
+pub use identity::{Credential, Principal, PrincipalKind, Vouched};
 pub use live::{Live, LiveHandle, TenantRules};
 pub use manifest::{AgentMode, RiskLevel, ToolManifest};
 pub use names::{AgentId, Namespace, TenantId, ToolName, TraceId};

@@ -134,6 +134,35 @@ impl FromStr for AgentId {
     }
 }
 
+/// What a tool agent is called inside its organization.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Slug(Arc<str>);
+
+impl Slug {
+    /// Paths under `/api/agents/` that are not an organization's, and the gateway's own name.
+    const TAKEN: [&str; 3] = ["history", "promote", AgentId::RESERVED];
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Slug {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | '.');
+        if text.is_empty() || text.len() > 64 || !text.chars().all(plain) {
+            return Err(NameError::new(text, "a slug: 1 to 64 of a-z, 0-9, `-`, `_` and `.`"));
+        }
+        if Self::TAKEN.contains(&text) {
+            return Err(NameError::new(text, "a slug: the name is taken"));
+        }
+        Ok(Self(text.into()))
+    }
+}
+
 macro_rules! text_forms {
     ($($name:ident: $field:tt;)*) => {$(
         impl fmt::Display for $name {
@@ -162,6 +191,7 @@ text_forms! {
     Namespace: 0;
     ToolName: full;
     AgentId: 0;
+    Slug: 0;
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -219,6 +249,24 @@ mod tests {
             let read = ToolName::from_str(text).ok();
             assert_eq!(read.as_ref().map(|name| (name.namespace(), name.tool())), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn slugs_are_small_and_plain() {
+        for (text, good) in [
+            ("supabase-agent", true),
+            ("a.b_c-9", true),
+            ("", false),
+            ("Agent", false),
+            ("a/b", false),
+            ("a b", false),
+            ("history", false),
+            ("promote", false),
+            ("portreeve", false),
+        ] {
+            assert_eq!(Slug::from_str(text).is_ok(), good, "{text:?}");
+        }
+        assert!(Slug::from_str(&"a".repeat(65)).is_err());
     }
 
     #[test]

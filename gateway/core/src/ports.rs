@@ -1,6 +1,8 @@
 //! Every port: what the gateway needs of the world, as traits. Adapters live in `store`, `upstream`, `tools`, `server`.
 
+mod agents;
 mod approvals;
+mod database;
 mod gate;
 mod history;
 mod live;
@@ -28,7 +30,11 @@ use crate::outcome::AuditRow;
 use crate::refusal::Answer;
 use crate::trace::{Head, Trace, TraceDraft};
 
+pub use agents::{
+    Actor, BuildError, BuildErrorKind, BuildRequest, Built, NoRunner, Progress, Runner, Told, ToolAgents,
+};
 pub use approvals::{Approvals, NoNotifier, Notifier, NotifyError};
+pub use database::{ColumnInfo, Model, ModelError, ReadLimits, ReadOnlyDatabase, Rows, TableInfo};
 pub use gate::{
     AskingRun, EvidenceAsked, EvidenceProvider, FoundRun, GateStore, NewCall, NewScenario, RUN_RACES, RunLine,
     RunQuery, RunpackShelves, ScenarioLine, ScenarioSource, StoredScenario,
@@ -263,34 +269,4 @@ pub trait Ledger: Send + Sync {
     async fn newest(&self, tenant: TenantId, limit: i64) -> Result<Vec<Trace>, LedgerError>;
     /// Every chain there is: an operator's question. A tenant of `None` holds what nobody in particular did.
     async fn chains(&self) -> Result<Vec<(Option<TenantId>, AgentId)>, LedgerError>;
-}
-
-/// One table of a database that tools may read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TableInfo {
-    pub name: String,
-    pub columns: Vec<ColumnInfo>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ColumnInfo {
-    pub name: String,
-    pub data_type: String,
-    pub nullable: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Rows {
-    pub columns: Vec<String>,
-    /// Each row as an object.
-    pub rows: Vec<Value>,
-    /// More rows matched than were asked for.
-    pub truncated: bool,
-}
-
-/// A database opened for reading only: the connection itself cannot write, whatever the text says.
-#[async_trait]
-pub trait ReadOnlyDatabase: Send + Sync {
-    async fn tables(&self) -> Result<Vec<TableInfo>, StoreError>;
-    async fn query(&self, sql: &str, max_rows: usize) -> Result<Rows, StoreError>;
 }

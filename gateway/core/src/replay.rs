@@ -13,6 +13,7 @@ use crate::imagine::{self, Imagined};
 use crate::live::Live;
 use crate::names::{AgentId, Namespace, TenantId, ToolName};
 use crate::ports::RecordedCall;
+use crate::sql::SqlHandling;
 use crate::verdict::{Decision, Reason};
 
 /// Flips that are told one by one; the rest is counted.
@@ -153,6 +154,11 @@ fn again(candidate: &Candidate<'_>, call: &RecordedCall) -> Result<(Decision, Im
     let principal = acting_as(acting, call.tenant, agent).ok_or("the caller's own limits cannot be read")?;
     let watched = candidate.watched.iter().any(|one| one.as_str() == name.namespace());
     let tool = imagine::subject(candidate.chain, candidate.live, &principal, &name, watched);
+    // Its agent's own limits stand in the trace by their digest alone, and they may decide about SQL.
+    let may_be_sql = tool.classified.as_ref().is_none_or(|known| known.handling.sql != SqlHandling::Off);
+    if may_be_sql && event.context.get("run").is_some() {
+        return Err("it was a step of a run, under its agent's own limits");
+    }
     let arguments = match arguments(call, &name) {
         Kept::Whole(arguments) => arguments,
         Kept::Not(why) if reads_arguments(candidate, &principal, &tool) => return Err(why),

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::agents::{ALWAYS_DENIED, Security};
 use crate::classification::scale;
 use crate::manifest::RiskLevel;
 use crate::policies::Dialect;
@@ -39,6 +40,8 @@ pub struct SqlRead {
     pub beyond_writing: Option<SqlRefusal>,
     /// As `table` or `schema.table`, sorted, each once.
     pub tables: Vec<String>,
+    /// Words of what it does besides reading, `DROP`; rather one too many than one too few. Empty for a read.
+    pub operations: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,8 +102,30 @@ impl SqlRead {
     pub fn invalid(rule: &'static str, reason: impl Into<String>) -> Self {
         let refused = Some(SqlRefusal { rule, reason: reason.into() });
         let beyond_writing = refused.clone();
-        Self { class: SqlClass::Invalid, kind: SqlKind::Unknown, refused, beyond_writing, tables: Vec::new() }
+        let (tables, operations) = (Vec::new(), Vec::new());
+        Self { class: SqlClass::Invalid, kind: SqlKind::Unknown, refused, beyond_writing, tables, operations }
     }
+
+    /// The same under a tool agent's own limits: what it may never do is refused even where writing is the tool's business.
+    #[must_use]
+    pub fn within(mut self, security: &Security) -> Self {
+        let denied_here = security.denied_with(&ALWAYS_DENIED);
+        let hit = self.operations.iter().find(|done| denied_here.iter().any(|no| no.eq_ignore_ascii_case(done)));
+        if let Some(operation) = hit {
+            let refusal = SqlRefusal { rule: "statement", reason: denied(operation, &denied_here) };
+            self.beyond_writing = Some(refusal.clone());
+            self.refused = Some(refusal);
+        }
+        self
+    }
+}
+
+/// The words that those who send SQL to tool agents know.
+pub fn denied(operation: &str, list: &[String]) -> String {
+    format!(
+        "Security violation: Operation '{operation}' is not allowed in read-only mode. Denied operations: {}",
+        list.join(", ")
+    )
 }
 
 /// One argument of a call that is SQL, read.

@@ -31,6 +31,7 @@ pub fn desk(store: &Store, config: &Config, judge: Judge) -> Desk {
         approvals: store.approvals(),
         standing: store.standing(),
         proofs: store.proofs(),
+        agents: store.tool_agents(),
         clock: Arc::new(SystemClock),
         random: Arc::new(random_bytes),
         judge,

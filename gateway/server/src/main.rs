@@ -14,6 +14,7 @@ mod seal;
 mod serve;
 mod sweep;
 mod tls;
+mod tool_agents;
 mod watch;
 
 use std::process::ExitCode;

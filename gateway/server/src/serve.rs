@@ -137,7 +137,7 @@ fn mcp_service(config: &Config, node: &Arc<Node>, drain: &Arc<Drain>) -> Result<
 
 fn console_service(config: &Config, node: &Arc<Node>, home: &Handle) -> Result<Service<ConsoleEdge>, ServeError> {
     let edge = ConsoleEdge {
-        router: gateway_console::router(compose::console(node, config)),
+        router: gateway_console::router(compose::console(node, config, home)),
         admission: admission(config, config.listen.console),
         home: home.clone(),
     };

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use futures::TryStreamExt;
 use gateway_core::BoxError;
-use gateway_core::ports::{ColumnInfo, ReadOnlyDatabase, Rows, StoreError, TableInfo};
+use gateway_core::policies::Dialect;
+use gateway_core::ports::{ColumnInfo, ReadLimits, ReadOnlyDatabase, Rows, StoreError, TableInfo};
 use serde_json::{Map, Value};
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions, SqliteRow};
 use sqlx::{AssertSqlSafe, Column, ConnectOptions, Executor, Row, SqlSafeStr, Statement, TypeInfo, ValueRef};
@@ -46,6 +47,15 @@ impl DemoDatabase {
 
 #[async_trait]
 impl ReadOnlyDatabase for DemoDatabase {
+    fn dialect(&self) -> Dialect {
+        Dialect::Sqlite
+    }
+
+    async fn ping(&self) -> Result<(), StoreError> {
+        sqlx::query("SELECT 1").fetch_one(&self.pool).await.map_err(unavailable)?;
+        Ok(())
+    }
+
     async fn tables(&self) -> Result<Vec<TableInfo>, StoreError> {
         let rows = sqlx::query(
             "SELECT t.name AS t, c.name AS c, c.type AS k, c.\"notnull\" OR c.pk > 0 AS filled
@@ -66,25 +76,30 @@ impl ReadOnlyDatabase for DemoDatabase {
             };
             match tables.last_mut().filter(|table| table.name == name) {
                 Some(table) => table.columns.push(column),
-                None => tables.push(TableInfo { name, columns: vec![column] }),
+                None => tables.push(TableInfo { schema: None, name, columns: vec![column] }),
             }
         }
         Ok(tables)
     }
 
-    async fn query(&self, sql: &str, max_rows: usize) -> Result<Rows, StoreError> {
+    async fn explain(&self, sql: &str) -> Result<(), StoreError> {
+        let limits = ReadLimits { max_rows: usize::MAX, timeout: LONGEST, max_bytes: usize::MAX };
+        self.query(&format!("EXPLAIN {sql}"), limits).await.map(drop)
+    }
+
+    async fn query(&self, sql: &str, limits: ReadLimits) -> Result<Rows, StoreError> {
         let mut connection = self.pool.acquire().await.map_err(unavailable)?;
-        let deadline = Instant::now() + LONGEST;
+        let deadline = Instant::now() + limits.timeout;
         connection
             .lock_handle()
             .await
             .map_err(unavailable)?
             .set_progress_handler(STEPS, move || Instant::now() < deadline);
-        let outcome = read(&mut connection, sql, max_rows).await;
+        let outcome = read(&mut connection, sql, limits).await;
         connection.lock_handle().await.map_err(unavailable)?.remove_progress_handler();
         outcome.map_err(|error| match error.as_database_error() {
             Some(database) if database.code().as_deref() == Some("9") => {
-                StoreError::Invalid(format!("the query was stopped after {} seconds", LONGEST.as_secs()))
+                StoreError::Invalid(format!("the query was stopped after {} seconds", limits.timeout.as_secs()))
             }
             Some(database) => StoreError::Invalid(database.message().to_owned()),
             None => unavailable(error),
@@ -92,18 +107,27 @@ impl ReadOnlyDatabase for DemoDatabase {
     }
 }
 
-async fn read(connection: &mut sqlx::SqliteConnection, sql: &str, max_rows: usize) -> Result<Rows, sqlx::Error> {
+async fn read(connection: &mut sqlx::SqliteConnection, sql: &str, limits: ReadLimits) -> Result<Rows, sqlx::Error> {
     // The connection cannot write; whose text this is and what it may ask has been judged before it came here.
     let statement = connection.prepare(AssertSqlSafe(sql).into_sql_str()).await?;
     let columns: Vec<String> = statement.columns().iter().map(|column| column.name().to_owned()).collect();
     let mut found = Rows { columns, rows: Vec::new(), truncated: false };
     let mut stream = statement.query().fetch(connection);
+    let mut bytes = 0_usize;
     while let Some(row) = stream.try_next().await? {
-        if found.rows.len() == max_rows {
+        if found.rows.len() == limits.max_rows {
             found.truncated = true;
             break;
         }
-        found.rows.push(object(&row).map_err(sqlx::Error::Decode)?);
+        let row = object(&row).map_err(sqlx::Error::Decode)?;
+        if limits.max_bytes < usize::MAX {
+            bytes = bytes.saturating_add(row.to_string().len());
+        }
+        if bytes > limits.max_bytes {
+            found.truncated = true;
+            break;
+        }
+        found.rows.push(row);
     }
     drop(stream);
     Ok(found)
@@ -132,6 +156,10 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn rows(max_rows: usize) -> ReadLimits {
+        ReadLimits { max_rows, timeout: LONGEST, max_bytes: usize::MAX }
+    }
+
     async fn demo() -> (tempfile::TempDir, DemoDatabase) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/demo.db");
@@ -147,29 +175,40 @@ mod tests {
         let names: Vec<_> = tables.iter().map(|table| table.name.as_str()).collect();
         assert_eq!(names, ["agent_conversations", "kpi_data", "kpi_metrics", "users"]);
         for name in names {
-            let counted = database.query(&format!("select count(*) as n from {name}"), 10).await.unwrap();
+            let counted = database.query(&format!("select count(*) as n from {name}"), rows(10)).await.unwrap();
             let n = counted.rows.first().and_then(|row| row.get("n")).and_then(Value::as_i64).unwrap();
             assert!((50..=200).contains(&n), "{name}: {n}");
         }
         let strangers = "select count(*) as n from users where email not like '%@example.com'";
-        assert_eq!(database.query(strangers, 1).await.unwrap().rows, [json!({"n": 0})]);
+        assert_eq!(database.query(strangers, rows(1)).await.unwrap().rows, [json!({"n": 0})]);
     }
 
     #[tokio::test]
     async fn the_same_database_every_time() {
         let ask = "select * from agent_conversations order by id";
         let ((_one, first), (_two, second)) = (demo().await, demo().await);
-        assert_eq!(first.query(ask, 500).await.unwrap(), second.query(ask, 500).await.unwrap());
+        assert_eq!(first.query(ask, rows(500)).await.unwrap(), second.query(ask, rows(500)).await.unwrap());
     }
 
     // acceptance 99: rows are capped, and the cap is told.
     #[tokio::test]
     async fn more_rows_than_asked_for_are_cut() {
         let (_folder, database) = demo().await;
-        let rows = database.query("select id, name from users order by id", 3).await.unwrap();
-        assert_eq!((rows.columns, rows.rows.len(), rows.truncated), (vec!["id".into(), "name".into()], 3, true));
-        let none = database.query("select id from users where id < 0", 3).await.unwrap();
+        let found = database.query("select id, name from users order by id", rows(3)).await.unwrap();
+        assert_eq!((found.columns, found.rows.len(), found.truncated), (vec!["id".into(), "name".into()], 3, true));
+        let none = database.query("select id from users where id < 0", rows(3)).await.unwrap();
         assert_eq!((none.columns, none.rows.len(), none.truncated), (vec!["id".into()], 0, false));
+        let small = ReadLimits { max_bytes: 30, ..rows(10) };
+        let cut = database.query("select id from users order by id", small).await.unwrap();
+        assert!(cut.truncated && (1..10).contains(&cut.rows.len()), "{}", cut.rows.len());
+    }
+
+    #[tokio::test]
+    async fn what_could_run_is_told_without_running_it() {
+        let (_folder, database) = demo().await;
+        database.ping().await.unwrap();
+        database.explain("select id from users order by id limit 3").await.unwrap();
+        assert!(database.explain("select nothing from users").await.is_err());
     }
 
     #[tokio::test]
@@ -181,13 +220,13 @@ mod tests {
             "update users set name = 'x'",
             "pragma query_only = off; delete from users",
         ] {
-            assert!(database.query(sql, 1).await.is_err(), "{sql}");
+            assert!(database.query(sql, rows(1)).await.is_err(), "{sql}");
         }
         let began = Instant::now();
         let endless = "with recursive n(i) as (select 1 union all select i + 1 from n) select max(i) from n";
-        let error = database.query(endless, 1).await.unwrap_err();
+        let error = database.query(endless, rows(1)).await.unwrap_err();
         assert_eq!(error.to_string(), "the query was stopped after 5 seconds");
         assert!(began.elapsed() < LONGEST * 2);
-        assert!(database.query("select 1 as one", 1).await.is_ok());
+        assert!(database.query("select 1 as one", rows(1)).await.is_ok());
     }
 }

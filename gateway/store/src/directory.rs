@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use gateway_core::AgentId;
 use gateway_core::identity::{Credential, Principal};
 use gateway_core::keys;
 use gateway_core::ports::{AgentStatus, AuthError, Directory, KeyOwner, StoreError, TenantStore};
+use gateway_core::{AgentId, TenantId};
 use moka::future::Cache;
 use subtle::ConstantTimeEq;
 use tokio::runtime::Handle;
@@ -122,6 +122,7 @@ impl CachedDirectory {
 enum Question {
     Key(String),
     Agent(AgentId),
+    Vouched(TenantId, AgentId),
 }
 
 impl Loader {
@@ -129,6 +130,11 @@ impl Loader {
         match question {
             Question::Key(hash) => self.key(hash).await,
             Question::Agent(agent) => match self.tenants.find_agent_anywhere(&agent).await {
+                Ok(record) if record.status == AgentStatus::Active => Ok(Arc::new(agent_principal(&record))),
+                Ok(_) | Err(StoreError::NotFound(_)) => Err(NotLoaded::Denied(Denied::Inactive)),
+                Err(error) => Err(error.into()),
+            },
+            Question::Vouched(tenant, agent) => match self.tenants.agent(tenant, &agent).await {
                 Ok(record) if record.status == AgentStatus::Active => Ok(Arc::new(agent_principal(&record))),
                 Ok(_) | Err(StoreError::NotFound(_)) => Err(NotLoaded::Denied(Denied::Inactive)),
                 Err(error) => Err(error.into()),
@@ -175,6 +181,11 @@ impl Directory for CachedDirectory {
                 Some(agent) => self.find(String::new(), Question::Agent(agent.clone())).await,
                 None => Err(AuthError::Missing),
             },
+            Credential::Vouched(vouched) => {
+                let (tenant, agent) = (vouched.tenant(), vouched.agent().clone());
+                // A hash has no colon, so this is no key's entry either.
+                self.find(format!("vouched:{tenant}:{agent}"), Question::Vouched(tenant, agent)).await
+            }
         }
     }
 }

@@ -7,6 +7,7 @@
 
 #[macro_use]
 mod outcomes;
+mod agents;
 mod approvals;
 mod batch;
 mod demo_database;

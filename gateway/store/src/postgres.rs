@@ -1,5 +1,6 @@
 //! The shared engine: many nodes, one database.
 
+mod agents;
 mod append;
 mod approvals;
 mod gate;
@@ -22,6 +23,7 @@ use jiff::Timestamp;
 use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 
+pub(crate) use agents::PostgresToolAgents;
 pub(crate) use approvals::PostgresApprovals;
 pub(crate) use gate::PostgresGate;
 pub(crate) use history::{PostgresHistory, PostgresProofs};

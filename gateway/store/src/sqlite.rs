@@ -1,5 +1,6 @@
 //! The embedded engine: one file, one connection that writes the ledger, one that writes the rest, a few that read.
 
+mod agents;
 mod append;
 mod approvals;
 mod gate;
@@ -24,6 +25,7 @@ use gateway_core::ports::StoreError;
 use sqlx::ConnectOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 
+pub(crate) use agents::SqliteToolAgents;
 pub(crate) use approvals::SqliteApprovals;
 pub(crate) use gate::SqliteGate;
 pub(crate) use history::{SqliteHistory, SqliteProofs};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gateway_core::ports::{
     Approvals, GateStore, History, Ledger, LiveStore, Once, PinStore, PolicyStore, Proofs, Standing, StoreError,
-    TenantStore, ToolRegistry,
+    TenantStore, ToolAgents, ToolRegistry,
 };
 use jiff::Timestamp;
 use rand::RngCore;
@@ -15,11 +15,11 @@ use crate::once::{PostgresOnce, SqliteOnce};
 use crate::pins::Pins;
 use crate::postgres::{
     self, PostgresApprovals, PostgresGate, PostgresHistory, PostgresLedger, PostgresLive, PostgresPins,
-    PostgresPolicies, PostgresProofs, PostgresStanding, PostgresTenants, PostgresTools,
+    PostgresPolicies, PostgresProofs, PostgresStanding, PostgresTenants, PostgresToolAgents, PostgresTools,
 };
 use crate::sqlite::{
     SqliteApprovals, SqliteGate, SqliteHistory, SqliteLedger, SqliteLive, SqlitePins, SqlitePolicies, SqlitePools,
-    SqliteProofs, SqliteStanding, SqliteTenants, SqliteTools,
+    SqliteProofs, SqliteStanding, SqliteTenants, SqliteToolAgents, SqliteTools,
 };
 
 /// One open database. Open it on the runtime that outlives everything that uses it.
@@ -37,6 +37,7 @@ pub struct Store {
     proofs: Arc<dyn Proofs>,
     history: Arc<dyn History>,
     gate: Arc<dyn GateStore>,
+    tool_agents: Arc<dyn ToolAgents>,
 }
 
 enum Engine {
@@ -69,6 +70,7 @@ impl Store {
                 proofs: Arc::new(SqliteProofs(pools.clone())),
                 history: Arc::new(SqliteHistory(pools.clone())),
                 gate: Arc::new(SqliteGate(pools.clone())),
+                tool_agents: Arc::new(SqliteToolAgents(pools.clone())),
                 engine: Engine::Sqlite(pools),
             });
         }
@@ -95,6 +97,7 @@ impl Store {
             proofs: Arc::new(PostgresProofs(pool.clone())),
             history: Arc::new(PostgresHistory(pool.clone())),
             gate: Arc::new(PostgresGate(pool.clone())),
+            tool_agents: Arc::new(PostgresToolAgents(pool.clone())),
             engine: Engine::Postgres(pool),
         })
     }
@@ -146,6 +149,10 @@ impl Store {
 
     pub fn gate(&self) -> Arc<dyn GateStore> {
         Arc::clone(&self.gate)
+    }
+
+    pub fn tool_agents(&self) -> Arc<dyn ToolAgents> {
+        Arc::clone(&self.tool_agents)
     }
 
     /// A key that every node on this database shares, made when first asked for.

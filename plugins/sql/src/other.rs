@@ -13,6 +13,7 @@ mod tell;
 mod tests;
 mod walk;
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{Expr, Statement, visit_expressions, visit_relations};
@@ -115,6 +116,12 @@ fn judge(parsed: &Parsed, ask: &Ask<'_>, list: &DialectList) -> Read {
     let count = reads.len();
     let mut whole =
         reads.into_iter().reduce(worse).unwrap_or_else(|| Read::invalid(Rule::Syntax, "there is no statement"));
+    if whole.class != Class::Read {
+        // By words and not by the tree: a column that is called like an operation only makes the list longer.
+        let words = parsed.written.iter().flatten().filter_map(word);
+        let acting: BTreeSet<String> = words.filter(|word| acts::act(word).is_some()).collect();
+        whole.operations = acting.into_iter().collect();
+    }
     if count > 1 && !ask.several {
         let before = whole.refused.take().map_or(String::new(), |refused| format!("; and: {}", refused.reason));
         let reason = format!("one statement at a time; there are {count}{before}");
@@ -135,6 +142,8 @@ fn worse(first: Read, second: Read) -> Read {
         refused: first.refused.or(second.refused),
         beyond_writing: first.beyond_writing.or(second.beyond_writing),
         tables,
+        // Told of the whole text, by `judge`.
+        operations: Vec::new(),
     }
 }
 
@@ -192,7 +201,8 @@ fn of_statement(written: &[Token], statement: &Statement, ask: &Ask<'_>, list: &
         kind = Kind::Unknown;
     }
     let Walk { class, refused, beyond_writing, tables, .. } = walk;
-    Read { class, kind, refused, beyond_writing, tables: tables.into_iter().collect() }
+    let (tables, operations) = (tables.into_iter().collect(), Vec::new());
+    Read { class, kind, refused, beyond_writing, tables, operations }
 }
 
 /// What a `WITH` ends in.

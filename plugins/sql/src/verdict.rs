@@ -141,6 +141,8 @@ pub struct Read {
     pub beyond_writing: Option<Refusal>,
     /// The tables that are read or written, as `schema.table` or `table`, sorted, each once.
     pub tables: Vec<String>,
+    /// What it does besides reading, by its words (`DROP`): rather one too many than one too few. Empty for a read.
+    pub operations: Vec<String>,
 }
 
 impl Read {
@@ -155,7 +157,7 @@ impl Read {
     pub fn refused(class: Class, kind: Kind, rule: Rule, reason: impl Into<String>) -> Self {
         let refusal = Refusal { rule, reason: reason.into() };
         let beyond_writing = (class != Class::Write).then(|| refusal.clone());
-        Self { class, kind, refused: Some(refusal), beyond_writing, tables: Vec::new() }
+        Self { class, kind, refused: Some(refusal), beyond_writing, tables: Vec::new(), operations: Vec::new() }
     }
 }
 

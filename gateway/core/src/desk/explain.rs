@@ -5,8 +5,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::{Desk, DeskError, Who, own};
+use crate::agents::Step;
 use crate::approvals::ApprovalRecord;
 use crate::classification::{Autonomy, Classification, DecisionType, Risk};
 use crate::explain::{Explained, explain};
@@ -55,11 +57,26 @@ pub struct TraceExplained {
     pub status: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approval: Option<ApprovalRecord>,
+    /// Where it was a step of a tool agent's run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunShown>,
     /// The rounds before this one, newest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub continues: Vec<String>,
     /// The same call judged again.
     pub again: Option<Explained>,
+}
+
+/// The run that a call was a step of, and its other steps.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunShown {
+    /// `organization/slug`.
+    pub agent: String,
+    pub task: Uuid,
+    pub step: u64,
+    pub of: u64,
+    /// As far as the run has written them down, which it does when it ends.
+    pub steps: Vec<Step>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -96,9 +113,12 @@ impl Desk {
         let agent = call.trace.event.agent_id.parse::<AgentId>().ok();
         let principal = agent.zip(text("as")).and_then(|(agent, acting)| acting_as(acting, call.tenant, agent));
         let kept = tool.as_ref().map(|tool| arguments(&call, tool));
+        let run = self.run_of(&call).await?;
         let mut again = None;
         if let (Some(tool), Some(principal), Some(Kept::Whole(arguments)), PoliciesNow::InForce) =
             (&tool, principal, &kept, policies)
+            // What its agent forbids it besides is not in the trace, so that the answer might be another.
+            && run.is_none()
         {
             let tool = imagine::subject(&chain, &live, &principal, tool, self.watches(tool));
             let at = call.trace.event.timestamp.parse().unwrap_or_else(|_| self.clock.now());
@@ -124,10 +144,29 @@ impl Desk {
             }),
             status: call.status.clone(),
             approval,
+            run,
             continues: self.rounds_before(&call).await?,
             again,
             trace: call.trace,
         })
+    }
+
+    async fn run_of(&self, call: &RecordedCall) -> Result<Option<RunShown>, DeskError> {
+        let run = call.trace.event.context.get("run");
+        let number = |key: &str| run?.get(key)?.as_u64();
+        let text = |key: &str| run?.get(key)?.as_str();
+        let named = text("agent").zip(text("task").and_then(|task| task.parse::<Uuid>().ok()));
+        let (Some((agent, task)), Some(step), Some(of), Some(tenant)) =
+            (named, number("step"), number("of"), call.tenant)
+        else {
+            return Ok(None);
+        };
+        let steps = match self.agents.task(tenant, task).await {
+            Ok(found) => found.steps,
+            Err(StoreError::NotFound(_)) => Vec::new(),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Some(RunShown { agent: agent.to_owned(), task, step, of, steps }))
     }
 
     async fn rounds_before(&self, call: &RecordedCall) -> Result<Vec<String>, DeskError> {

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::tasks;
+use super::{runs, tasks};
 use crate::canonical::{Canonical, Object, write_text};
 use crate::chain::{Compared, Ruling};
 use crate::content::Found;
@@ -127,6 +127,9 @@ fn context(exchange: &Exchange, ruling: &Ruling) -> Canonical {
         list(written.member("raised"), &tool.effective.why, |out, why| out.push_str(raised(why).as_str()));
     }
     written.text("rules", Some(&ruling.rules));
+    if let Some(run) = &exchange.run {
+        written.raw("run", runs::written(run).as_str());
+    }
     if let Some(task) = tasks::digest_of(exchange) {
         written.text("task", Some(&task));
     }

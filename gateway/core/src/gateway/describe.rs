@@ -85,6 +85,7 @@ impl Gateway {
             rules,
             at: self.ports.clock.now(),
             declared: said,
+            run: caller.run.clone(),
             ..Exchange::new(trace_id, principal, route, ask, subject)
         };
         Tasks::new(&self.ports, &self.memory).open(&mut exchange)?;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use gateway_protocol::headers::McpHeaders;
 
+use crate::agents::RunStep;
 use crate::approvals::Terms;
 use crate::definitions::Definitions;
 use crate::exchange::Route;
@@ -31,6 +32,8 @@ pub struct Inbound {
     pub metadata_url: Option<String>,
     /// What of a list the caller wants to see.
     pub filter: ListFilter,
+    /// The step of a tool agent's run that this is. Only the runner says so; whatever reads a wire leaves it out.
+    pub run: Option<Arc<RunStep>>,
 }
 
 /// How a message came.

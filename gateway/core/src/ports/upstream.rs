@@ -123,6 +123,10 @@ pub trait Upstream: Send + Sync {
     fn spoken(&self) -> Spoken {
         Spoken::default()
     }
+    /// Whether what stands behind it can be reached, where that can be told without asking for its list.
+    async fn available(&self) -> Result<(), UpstreamError> {
+        Ok(())
+    }
     /// The node ends: cancel what is parked, end sessions. Called after draining, given two seconds, and harmless twice.
     async fn stop(&self) {}
 }
@@ -149,6 +153,11 @@ pub trait ExecutionEngine: Send + Sync {
     /// How each upstream speaks, as far as it is known.
     fn spoken(&self) -> Vec<(Namespace, Spoken)> {
         Vec::new()
+    }
+
+    /// Variables of the environment that a namespace waits for, also where it is not mounted for want of them.
+    fn lacks(&self, _namespace: &Namespace) -> Option<&[String]> {
+        None
     }
 
     /// Whether the operator only watches what is unclassified where this tool lives.

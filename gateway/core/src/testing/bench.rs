@@ -167,6 +167,7 @@ pub fn inbound(verb: Verb) -> Inbound {
         wire: Wire::Http,
         metadata_url: Some("https://gate/.well-known/oauth-protected-resource/crm/mcp".into()),
         filter: ListFilter::default(),
+        run: None,
     }
 }
 
@@ -268,7 +269,7 @@ impl Directory for Seen {
     async fn authenticate(&self, credential: &Credential) -> Result<Arc<Principal>, AuthError> {
         match credential {
             Credential::None => Err(AuthError::Missing),
-            Credential::Key(_) => Ok(Arc::new(self.principal.lock().unwrap().clone())),
+            Credential::Key(_) | Credential::Vouched(_) => Ok(Arc::new(self.principal.lock().unwrap().clone())),
         }
     }
 }

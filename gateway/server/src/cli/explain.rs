@@ -158,6 +158,13 @@ fn trace_told(explained: &TraceExplained) -> String {
         let by = approval.decided_by.as_deref().unwrap_or("nobody yet");
         lines.push(format!("approval {} {} by {}", approval.asked.id, approval.status, plain(by)));
     }
+    if let Some(run) = &explained.run {
+        lines.push(format!("step {} of {} of a run of {}, task {}", run.step, run.of, plain(&run.agent), run.task));
+        lines.extend(run.steps.iter().map(|step| {
+            let became = if step.success { "ok" } else { "failed" };
+            format!("  {became:<8} {} {}", plain(&step.tool), step.trace_id)
+        }));
+    }
     lines.extend(explained.continues.iter().map(|before| format!("goes on from {before}")));
     match &explained.again {
         Some(again) => {

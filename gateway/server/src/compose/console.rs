@@ -8,14 +8,16 @@ use gateway_core::desk::Desk;
 use gateway_core::identity::{Credential, Principal};
 use gateway_core::ports::ExecutionEngine;
 use gateway_core::{Chain, Live, Namespace, ToolName};
+use tokio::runtime::Handle;
 
 use super::{Node, lock, shown};
 use crate::config::{Config, Problem};
 use crate::desk::{self, Judge};
 use crate::policy_files::load_texts;
+use crate::tool_agents::HostedRunner;
 
 /// What the console serves from.
-pub fn console(node: &Arc<Node>, config: &Config) -> Console {
+pub fn console(node: &Arc<Node>, config: &Config, home: &Handle) -> Console {
     let scheme = if config.listen.tls.is_some() { "https" } else { "http" };
     let address = format!("{scheme}://{}", config.listen.mcp);
     let live = node.live.handle();
@@ -34,7 +36,8 @@ pub fn console(node: &Arc<Node>, config: &Config) -> Console {
     };
     let desk = Arc::new(Desk { watched: Arc::new(watched), ..desk::desk(&node.store, config, judge) });
     let seal = Arc::clone(&node.seal);
-    Console { node: Arc::new(ConsoleNode { node: Arc::clone(node), address }), desk, live, seal }
+    let runner = Arc::new(HostedRunner::new(node, home));
+    Console { node: Arc::new(ConsoleNode { node: Arc::clone(node), address }), desk, live, seal, runner }
 }
 
 struct ConsoleNode {

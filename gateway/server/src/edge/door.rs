@@ -39,6 +39,7 @@ impl Door {
             wire,
             metadata_url: self.metadata_url.clone(),
             filter: self.filter.clone(),
+            run: None,
         }
     }
 }

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod agents;
 mod approvals;
 mod directory;
 mod fickle;
@@ -65,6 +66,10 @@ row_security! {
 }
 
 contract! {
+    agents:
+        a_tool_agent_is_kept_whole_and_replaced_by_slug, a_tool_agent_acts_as_a_small_agent_of_its_own,
+        a_run_ends_once_with_what_it_made, versions_follow_each_other, tool_agents_are_a_tenants_own,
+        vouched_for_agents_are_looked_up_like_others,;
     approvals:
         the_same_question_has_one_row, a_yes_is_used_once_of_fifty_tries, one_decision_is_taken, a_no_stands_for_a_while,
         deadlines_are_swept_and_records_repaired, what_is_stopped_is_frozen, an_agent_may_wait_for_so_many,

@@ -43,6 +43,18 @@ const COLUMNS: &[(&str, &str)] = &[
     ("runs", "tenant_id run_id scenario_id spec_hash version status stage_id head started_by started_at changed_at"),
     ("run_events", "tenant_id run_id log seq key version entry"),
     ("runpack_dirs", "directory tenant_id at"),
+    (
+        "agents",
+        "id tenant_id organization_slug slug display_name agent_type mode_profile status yaml description context plan_structure deliverable_structure io_schema config version agent_registry_id created_at updated_at",
+    ),
+    (
+        "agent_tasks",
+        "id tenant_id organization_slug agent_slug acts_as started_by mode status conversation_id error deliverable_id deliverable_version steps started_at deadline finished_at",
+    ),
+    (
+        "deliverables",
+        "id version tenant_id organization_slug agent_slug title type format content conversation_id task_id metadata created_at",
+    ),
 ];
 
 // acceptance 1, acceptance 2, acceptance 3, acceptance 4, acceptance 38: the columns, and on Postgres their types.

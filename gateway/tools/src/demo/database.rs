@@ -3,11 +3,12 @@
 //! Queries go to a connection that cannot write. A migration is kept as text and never run, and its answer says so.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use gateway_core::Principal;
 use gateway_core::names::NameError;
-use gateway_core::ports::{ReadOnlyDatabase, StoreError};
+use gateway_core::ports::{ReadLimits, ReadOnlyDatabase, StoreError};
 use serde_json::{Map, Value, json};
 
 use super::{over, room_for_one_more, text};
@@ -15,6 +16,8 @@ use crate::builtin::{BuiltinServer, BuiltinTool, ToolFailure, ToolSpec, annotati
 
 /// More rows than a model can use.
 const MAX_ROWS: usize = 500;
+const LIMITS: ReadLimits =
+    ReadLimits { max_rows: MAX_ROWS, timeout: Duration::from_secs(5), max_bytes: 4 * 1024 * 1024 };
 
 pub fn server(readable: Arc<dyn ReadOnlyDatabase>) -> Result<BuiltinServer, NameError> {
     let migrations = Arc::new(Mutex::new(Vec::new()));
@@ -56,7 +59,7 @@ impl BuiltinTool for ExecuteSql {
     }
 
     async fn run(&self, _: &Principal, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
-        let found = self.readable.query(text(arguments, "query"), MAX_ROWS).await.map_err(failure)?;
+        let found = self.readable.query(text(arguments, "query"), LIMITS).await.map_err(failure)?;
         Ok(json!({
             "columns": found.columns,
             "row_count": found.rows.len(),
@@ -169,6 +172,7 @@ fn apply_migration_spec() -> ToolSpec {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+    use gateway_core::policies::Dialect;
     use gateway_core::ports::{Rows, TableInfo};
 
     use super::*;
@@ -178,12 +182,24 @@ mod tests {
 
     #[async_trait]
     impl ReadOnlyDatabase for OneTable {
-        async fn tables(&self) -> Result<Vec<TableInfo>, StoreError> {
-            Ok(vec![TableInfo { name: "orders".into(), columns: Vec::new() }])
+        fn dialect(&self) -> Dialect {
+            Dialect::Sqlite
         }
 
-        async fn query(&self, sql: &str, max_rows: usize) -> Result<Rows, StoreError> {
-            assert_eq!(max_rows, MAX_ROWS);
+        async fn ping(&self) -> Result<(), StoreError> {
+            Ok(())
+        }
+
+        async fn explain(&self, _: &str) -> Result<(), StoreError> {
+            Ok(())
+        }
+
+        async fn tables(&self) -> Result<Vec<TableInfo>, StoreError> {
+            Ok(vec![TableInfo { schema: None, name: "orders".into(), columns: Vec::new() }])
+        }
+
+        async fn query(&self, sql: &str, limits: ReadLimits) -> Result<Rows, StoreError> {
+            assert_eq!(limits, LIMITS);
             match sql {
                 "select 1 as one" => {
                     Ok(Rows { columns: vec!["one".into()], rows: vec![json!({ "one": 1 })], truncated: false })

@@ -50,7 +50,8 @@ pub fn read(written: &[Token], ask: &Ask<'_>, list: &DialectList) -> Option<Read
 }
 
 fn told() -> Read {
-    Read { class: Class::Read, kind: Kind::Reads, refused: None, beyond_writing: None, tables: Vec::new() }
+    let (tables, operations) = (Vec::new(), Vec::new());
+    Read { class: Class::Read, kind: Kind::Reads, refused: None, beyond_writing: None, tables, operations }
 }
 
 /// Those that exist as functions in FROM have no effect; of them the listed may be asked as a statement, without a value to set.

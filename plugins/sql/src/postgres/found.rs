@@ -28,6 +28,7 @@ impl Walk<'_> {
         if self.planned {
             return;
         }
+        self.operations.insert(word.to_owned());
         // A statement that does more than write stays what it is.
         if self.class == Class::Read {
             self.class = Class::Write;
@@ -42,6 +43,7 @@ impl Walk<'_> {
 
     /// Neither a read nor a plain write: refused wherever it stands.
     pub(super) fn side_effect(&mut self, kind: Kind, word: &str) {
+        self.operations.insert(word.to_owned());
         self.is(Class::SideEffect, kind);
         self.refuse(Rule::Statement, only_reads(word));
     }

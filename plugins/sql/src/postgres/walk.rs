@@ -24,6 +24,7 @@ pub struct Walk<'a> {
     /// Whatever else is wrong: the first that was met.
     pub(super) other: Option<Refusal>,
     pub(super) tables: BTreeSet<String>,
+    pub(super) operations: BTreeSet<String>,
 }
 
 impl<'a> Walk<'a> {
@@ -38,6 +39,7 @@ impl<'a> Walk<'a> {
             write: None,
             other: None,
             tables: BTreeSet::new(),
+            operations: BTreeSet::new(),
         }
     }
 
@@ -50,6 +52,7 @@ impl<'a> Walk<'a> {
             refused: self.write.or_else(|| beyond_writing.clone()),
             beyond_writing,
             tables: self.tables.into_iter().collect(),
+            operations: self.operations.into_iter().collect(),
         }
     }
 
