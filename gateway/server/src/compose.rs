@@ -4,6 +4,7 @@ mod cluster;
 mod console;
 mod gate;
 mod shown;
+mod supabase;
 mod upstreams;
 
 use std::sync::{Arc, Mutex};
@@ -17,6 +18,7 @@ use gateway_core::home::Home;
 use gateway_core::matrix::Matrix;
 use gateway_core::ports::{NoNotifier, Notifier, Peers, Seal, Upstream, Usage};
 use gateway_core::refusal::Manner;
+use gateway_core::sql::SqlReader;
 use gateway_core::{Chain, Namespace, TenantId};
 use gateway_plugins::scan::ScanProblem;
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
@@ -62,6 +64,8 @@ pub enum ComposeError {
     Cluster(String, String),
     #[error("gate.providers: {0}")]
     Gate(String),
+    #[error("{0}: {1}")]
+    Section(&'static str, String),
     #[error("approvals.webhook: {0}")]
     Webhook(String),
     #[error("upstreams: {0}")]
@@ -96,6 +100,8 @@ pub struct Node {
     /// The matrix in force, for the governance tools.
     matrix: Arc<ArcSwap<Matrix>>,
     gate: GateRoom,
+    /// The grammars in force, for tools that read SQL themselves.
+    sql: Arc<ArcSwap<Arc<dyn SqlReader>>>,
     /// Built-in and given upstreams, which a changed configuration does not touch.
     fixed: Vec<Member>,
     configured: Mutex<Configured>,
@@ -143,6 +149,9 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     let own_names = scenarios.tool_names().map(str::to_owned).collect();
     fixed.push(Member::built_in(gate_tools::NAMESPACE.parse()?, Arc::new(scenarios), own_names, &[]));
     fixed.extend(extras.upstreams.into_iter().map(|(namespace, upstream)| Member::new(namespace, upstream)));
+    let sql = Arc::new(ArcSwap::from_pointee(Arc::clone(&policies.policies.sql)));
+    let current = Arc::clone(&sql);
+    fixed.extend(supabase::mounted(config, Arc::new(move || Arc::clone(&**current.load())))?);
     let scanner = scanner(&policies)?;
     let recheck = SignedDuration::try_from(config.pins_recheck).unwrap_or(SignedDuration::from_mins(10));
     let definitions = Arc::new(Definitions::new(live.handle(), scanner, store.pins(), recheck));
@@ -193,6 +202,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         limits,
         matrix,
         gate,
+        sql,
         fixed,
         configured: Mutex::new(configured),
         seal,
@@ -263,10 +273,12 @@ fn settings(config: &Config) -> Settings {
 
 /// Every upstream, each under its namespace, and all of them together.
 fn engine(config: &Config, fixed: &[Member], configured: &Configured) -> Result<Engine, ComposeError> {
-    let mut members = fixed.to_vec();
+    // Only the namespace of `supabase` can be both: what somebody configured stands before what is built in.
+    let replaced = |member: &&Member| config.upstreams.contains_key(&member.namespace);
+    let mut members: Vec<Member> = fixed.iter().filter(|member| !replaced(member)).cloned().collect();
     members.extend(configured.members());
     let info = ServerInfo::new("portreeve".parse()?, env!("CARGO_PKG_VERSION"));
-    Ok(Engine::new(members, &config.tool_separator, info)?)
+    Ok(Engine::new(members, &config.tool_separator, info)?.lacking(supabase::lacking(config)?))
 }
 
 impl Node {
@@ -300,9 +312,12 @@ impl Node {
         let fresh = (config.listen.mcp, config.listen.console)
             != (started_with.listen.mcp, started_with.listen.console)
             || config.cluster != started_with.cluster
-            || config.store != started_with.store;
+            || config.store != started_with.store
+            || (&config.supabase, &config.llm) != (&started_with.supabase, &started_with.llm);
         if fresh {
-            tracing::warn!("a changed listener, cluster or store takes effect at the next start");
+            tracing::warn!(
+                "a changed listener, cluster, store, built-in server or model takes effect at the next start"
+            );
         }
         if let Err(error) = self.reload_upstreams(&config) {
             tracing::error!("the changed configuration is refused and the old one stays: {error}");
@@ -319,6 +334,7 @@ impl Node {
         }
         let digest = policies.policies.digest.clone();
         self.matrix.store(Arc::new(policies.policies.matrix.clone()));
+        self.sql.store(Arc::new(Arc::clone(&policies.policies.sql)));
         let compiler = compiler(&policies.policies);
         self.gateway.replace_chain(serving(policies, &self.seal));
         // Tenants' manifests are held against the files', so they are read again beside the new ones.
