@@ -22,7 +22,7 @@ use crate::policies::Policies;
 use crate::verdict::{Decision, Objection, Opinion, PolicyMode, Reason, Remedy, Verdict};
 use crate::{classify, scopes};
 
-pub use follow::{Follow, Step};
+pub use follow::{Follow, Passed, Step};
 pub use permit::{EVIDENCE_QUERY, OwnAnswer, Permit};
 pub use ruling::{Compared, Ruling};
 
@@ -258,10 +258,8 @@ impl Chain {
     }
 
     /// Every message on its way back. The first enforced objection replaces the message.
-    pub fn review(&self, exchange: &Exchange, reply: &mut Reply) -> Result<Found, Reason> {
-        let mut found = Found::default();
-        self.review_rest(exchange, reply, None, &mut found)?;
-        Ok(found)
+    pub fn review(&self, exchange: &Exchange, reply: &mut Reply, found: &mut Found) -> Result<(), Reason> {
+        self.review_rest(exchange, reply, None, found)
     }
 
     /// The same for a message that one plugin has looked at already, as the follower of its stream.

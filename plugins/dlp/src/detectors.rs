@@ -1,5 +1,6 @@
 //! Compiled detectors: where to begin to look, and what must hold there.
 
+mod block;
 mod compile;
 mod context;
 mod digits;
@@ -13,6 +14,7 @@ use regex_automata::meta::Regex;
 
 use crate::spots::{self, Least, Spot};
 use crate::{Action, Boundary, Check, Keep, Severity, WrittenDetector, encoded};
+pub(crate) use block::{GAP, LONGEST, RUN};
 use context::Context;
 
 /// What is wrong with a written detector.
@@ -83,6 +85,8 @@ pub struct Detectors {
     runs: Vec<(usize, u16)>,
     colons: Vec<(u32, u16)>,
     windows: Vec<u16>,
+    /// Those that go on until something ends them.
+    blocks: Vec<u16>,
     /// The words that detectors ask to stand nearby, all in one, and who asks for each.
     asked: Option<AhoCorasick>,
     asked_by: Vec<Vec<u16>>,
@@ -93,6 +97,8 @@ pub struct Detectors {
 
 struct Compiled {
     pattern: Option<Regex>,
+    /// The pattern is how it begins, and this how it ends.
+    until: Option<Regex>,
     /// Every match begins with one of the anchors, so there is one place to try.
     begins_with_anchor: bool,
     /// The pattern has a group: that is the value.
@@ -162,6 +168,11 @@ impl Detectors {
                 !counts || found(start)
             }
         });
+    }
+
+    /// Whether a literal that some detector begins with stands in these bytes.
+    pub(crate) fn has_literal(&self, raw: &[u8]) -> bool {
+        self.literals.is_match(raw)
     }
 
     pub(crate) fn reads_everything(&self) -> bool {

@@ -1,8 +1,11 @@
 //! Takes out what was found.
 
+mod blocks;
 mod edits;
+mod labels;
 mod names;
 mod pieces;
+mod place;
 mod scalars;
 mod step;
 mod string;
@@ -17,7 +20,7 @@ use serde_json::Value;
 use smallvec::SmallVec;
 
 use crate::{Action, Actions, Blocked, Counts, Detectors, Paths, Seam, Severity, mask};
-use edits::Edits;
+use edits::{Changed, Edits, Which, with_changes};
 use string::About;
 use walk::Walk;
 
@@ -43,6 +46,19 @@ struct Finding {
     value: Box<str>,
 }
 
+impl Finding {
+    fn which(&self) -> Which {
+        Which { set: self.set, rule: self.rule }
+    }
+}
+
+/// Bytes of a text that were taken out of it, and which rule said so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    pub rule: Arc<str>,
+    pub range: Range<usize>,
+}
+
 /// How the replacement is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -56,6 +72,17 @@ impl<'a> Redaction<'a> {
         let mut edits = Edits::default();
         self.string(text, About::default(), &mut edits, found).map_err(|rule| Blocked { rule, path: String::new() })?;
         Ok(edits.applied(text))
+    }
+
+    /// The same, and what was taken out where; what is only observed is left, and not told.
+    pub fn told(&self, text: &str, found: &mut Counts) -> Result<(Option<String>, Vec<Taken>), Blocked> {
+        let changes = self.edits_of(text, found)?;
+        let taken = |(range, _, which): &Changed| {
+            let rule = self.sets.get(which.set).and_then(|set| set.rule(which.rule));
+            Taken { rule: rule.map_or_else(|| UNREADABLE.into(), |rule| rule.id.clone()), range: range.clone() }
+        };
+        let edited = if changes.is_empty() { None } else { Some(with_changes(text, &changes)) };
+        Ok((edited, changes.iter().map(taken).collect()))
     }
 
     /// A JSON document, read without building it; `None` where nothing is changed, and what is not changed stays byte for byte.
@@ -83,7 +110,7 @@ impl<'a> Redaction<'a> {
     }
 
     /// What is changed in a text, in order and without overlaps.
-    pub(crate) fn edits_of(&self, text: &str, found: &mut Counts) -> Result<Vec<(Range<usize>, String)>, Blocked> {
+    pub(crate) fn edits_of(&self, text: &str, found: &mut Counts) -> Result<Vec<Changed>, Blocked> {
         let mut edits = Edits::default();
         self.string(text, About::default(), &mut edits, found).map_err(|rule| Blocked { rule, path: String::new() })?;
         Ok(edits.merged())

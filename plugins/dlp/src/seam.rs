@@ -7,8 +7,11 @@ use crate::{Blocked, Counts, Redaction};
 /// How much of a text may have to wait for what follows.
 pub const LONGEST_TAIL: usize = 4096;
 
+/// Signs between two digits of one number.
+const WIDEST_GAP: usize = 8;
+
 pub struct Seam<'r, 'a> {
-    redaction: &'r Redaction<'a>,
+    pub(crate) redaction: &'r Redaction<'a>,
 }
 
 impl<'r, 'a> Seam<'r, 'a> {
@@ -21,7 +24,7 @@ impl<'r, 'a> Seam<'r, 'a> {
     pub fn tail(&self, text: &str) -> Option<usize> {
         let floor = boundary(text, text.len().saturating_sub(LONGEST_TAIL));
         let near = text.get(floor..)?;
-        let open = open_block(near).or_else(|| open_value(near)).or_else(|| self.open_context(near))?;
+        let open = self.open_block(near).or_else(|| open_value(near)).or_else(|| self.open_context(near))?;
         Some(floor + open)
     }
 
@@ -40,7 +43,7 @@ impl<'r, 'a> Seam<'r, 'a> {
         }
         let mut out = vec![String::new(); pieces.len()];
         let mut at = 0;
-        for (range, with) in edits {
+        for (range, with, _) in edits {
             copy(&whole, at..range.start, &ends, &mut out);
             let begins_in = ends.iter().position(|end| range.start < *end).unwrap_or(0);
             if let Some(piece) = out.get_mut(begins_in) {
@@ -50,6 +53,12 @@ impl<'r, 'a> Seam<'r, 'a> {
         }
         copy(&whole, at..whole.len(), &ends, &mut out);
         Ok(Some(out))
+    }
+
+    /// A private key that has begun and not ended, or a line that may be its first.
+    fn open_block(&self, text: &str) -> Option<usize> {
+        let key = self.redaction.sets.iter().find_map(|set| set.open_block(text)).map(|(_, head)| head.start);
+        key.or_else(|| open_armour(text))
     }
 
     /// The last words are some that make a number behind them believable.
@@ -75,8 +84,8 @@ fn copy(whole: &str, range: Range<usize>, ends: &[usize], out: &mut [String]) {
     }
 }
 
-/// A block of a private key that has begun and not ended.
-fn open_block(text: &str) -> Option<usize> {
+/// Anything that begins as keys and certificates do, and has not ended.
+fn open_armour(text: &str) -> Option<usize> {
     let begin = text.rfind("-----BEGIN")?;
     let rest = text.get(begin..)?;
     let closed =
@@ -93,9 +102,11 @@ fn open_value(text: &str) -> Option<usize> {
             let grouped =
                 |c: char| c.is_ascii_digit() || c.is_ascii_uppercase() || matches!(c, '-' | '.' | '(' | ')' | ' ');
             let before = text.get(..at).and_then(|text| text.chars().next_back());
-            let number_before = text.get(..at).is_some_and(|text| {
-                text.trim_end_matches([' ', '-', '.', '(', ')']).ends_with(|c: char| c.is_ascii_digit())
-            });
+            // A wider gap is none inside a number, and looking further for each blank would cost its square.
+            let mut signs = text.get(..at).unwrap_or_default().bytes().rev().take(WIDEST_GAP);
+            let number_before = signs
+                .find(|byte| !matches!(byte, b' ' | b'-' | b'.' | b'(' | b')'))
+                .is_some_and(|byte| byte.is_ascii_digit());
             before.is_some_and(grouped) && after.is_none_or(grouped) && number_before
         };
         if !(blank_inside || is_part(c)) {

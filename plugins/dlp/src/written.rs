@@ -22,6 +22,10 @@ pub struct WrittenDetector {
     /// If it has a group, the first one is the value (`password=(\S+)`), and boundaries are looked at around the whole match.
     #[serde(default)]
     pub pattern: Option<String>,
+    /// The pattern is only how it begins: everything up to this belongs to it. Where this does not come, as much does as looks
+    /// like a key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
     #[serde(default)]
     pub dictionary: Option<Dictionary>,
     /// Where a pattern is tried: a literal of at least three bytes (any case) that every match holds, or one of

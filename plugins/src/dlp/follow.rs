@@ -1,21 +1,21 @@
 //! Streams: a value that is cut by the end of one message and goes on in the next is found in both.
 //!
 //! A message waits only where a text in it ends in the beginning of something, at most as long and as large as the operator
-//! lets it (`hold`). What had to go on without its rest is remembered, so that at least the rest does not follow it.
+//! lets it (`hold`). What had to go on without its rest is remembered, so that at least the rest does not follow it; a private
+//! key is remembered until it ends, however many messages that takes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateway_core::chain::{Follow, Step};
+use gateway_core::chain::{Follow, Passed, Step};
 use gateway_core::content::{Action, Found};
 use gateway_core::exchange::Exchange;
 use gateway_core::live::TenantRules;
 use gateway_core::policies::ClassifiedTool;
 use gateway_core::verdict::Objection;
-use gateway_dlp::{Counts, Paths};
+use gateway_dlp::{Counts, OpenKey, Paths};
 use gateway_protocol::{Reply, ReplyKind};
-use smallvec::SmallVec;
 
 use super::Inner;
 use super::edit::{texts, with_texts};
@@ -36,6 +36,8 @@ pub(super) struct Following {
     held: Vec<Piece>,
     /// The ends of texts that went on before their rest had come.
     open: HashMap<Place, String>,
+    /// Private keys that began at a place and have not ended.
+    keys: HashMap<Place, OpenKey>,
 }
 
 /// A method and a JSON pointer: pieces of one text stand at one place.
@@ -63,7 +65,7 @@ impl Following {
     pub fn new(inner: Arc<Inner>, exchange: &Exchange, way: Way) -> Self {
         let tool = inner.handled(exchange).cloned();
         let tenant = Arc::clone(&exchange.rules);
-        Self { inner, way, tenant, tool, held: Vec::new(), open: HashMap::new() }
+        Self { inner, way, tenant, tool, held: Vec::new(), open: HashMap::new(), keys: HashMap::new() }
     }
 
     fn scope(&self, reply: &Reply) -> Arc<Scope> {
@@ -80,6 +82,49 @@ impl Following {
         }
         let edited = self.scope(&reply).reply(rules, &reply, found)?;
         Ok(edited.unwrap_or(reply))
+    }
+
+    /// The message without what belongs to keys that began before it.
+    fn behind_keys(&mut self, reply: Reply) -> Reply {
+        if self.keys.is_empty() {
+            return reply;
+        }
+        let scope = self.scope(&reply);
+        let nowhere = Paths::none();
+        let redaction = scope.redaction(&self.inner.rules, &scope.softened, &nowhere);
+        let method = reply.method().unwrap_or_default().to_owned();
+        let mut edits = Vec::new();
+        for (pointer, text) in texts(&reply) {
+            let place = (method.clone(), pointer);
+            let Some(key) = self.keys.get_mut(&place) else { continue };
+            let rest = redaction.seam().go_on(key, &text);
+            if rest.over {
+                self.keys.remove(&place);
+            }
+            if rest.taken > 0 {
+                edits.push((place.1, text.get(rest.taken..).unwrap_or_default().to_owned()));
+            }
+        }
+        if edits.is_empty() { reply } else { with_texts(&reply, &edits) }
+    }
+
+    fn remember_key(&mut self, place: Place, key: OpenKey) {
+        if self.keys.len() < MOST_OPEN {
+            self.keys.insert(place, key);
+        }
+    }
+
+    /// A message that is a whole of its own may still end in the middle of a key.
+    fn note_keys(&mut self, reply: &Reply) {
+        let scope = self.scope(reply);
+        let nowhere = Paths::none();
+        let redaction = scope.redaction(&self.inner.rules, &scope.softened, &nowhere);
+        let method = reply.method().unwrap_or_default().to_owned();
+        for (pointer, text) in texts(reply) {
+            if let Some((_, _, key)) = redaction.seam().open_key(&text, &mut Counts::default()) {
+                self.remember_key((method.clone(), pointer), key);
+            }
+        }
     }
 
     /// Which of the texts at one place end in something that may go on, once `piece` stands behind the others.
@@ -104,7 +149,7 @@ impl Following {
     }
 
     /// Pieces that go on together: what lies across them is taken out first, then each is looked at by itself.
-    fn finish(&mut self, pieces: Vec<Piece>, found: &mut Found) -> SmallVec<[Reply; 1]> {
+    fn finish(&mut self, pieces: Vec<Piece>, found: &mut Found) -> Passed {
         let mut joined: Vec<Place> = Vec::new();
         let mut edits: Vec<Vec<(String, String)>> = pieces.iter().map(|_| Vec::new()).collect();
         for text in pieces.iter().flat_map(|piece| &piece.texts) {
@@ -115,11 +160,14 @@ impl Following {
         for place in joined {
             self.join(&place, &pieces, &mut edits, found);
         }
-        let mut given = SmallVec::new();
+        let mut given = Passed::new();
         for (piece, edits) in pieces.into_iter().zip(edits) {
             let reply = if edits.is_empty() { piece.reply } else { with_texts(&piece.reply, &edits) };
-            // A message that may not pass was refused when it came.
-            given.push(self.alone(reply.clone(), found).unwrap_or(reply));
+            // Most that may not pass were refused when they came; taking something out may lay bare what nobody saw then.
+            let passed = self.alone(reply, found).inspect_err(|objection| {
+                tracing::info!("left out a message that was held: {}", objection.message);
+            });
+            given.push(passed.ok());
         }
         given
     }
@@ -136,13 +184,29 @@ impl Following {
             let head = piece.texts.iter().find(|text| text.place == *place).and_then(|text| text.text.get(..text.over));
             texts.extend(head.filter(|head| !head.is_empty()).map(|head| (Part::Held(index), head.to_owned())));
         }
-        let Some(first) = pieces.first().filter(|_| texts.len() > 1) else { return };
+        let Some(first) = pieces.first() else { return };
         let scope = self.scope(&first.reply);
         let nowhere = Paths::none();
         let redaction = scope.redaction(&self.inner.rules, &scope.softened, &nowhere);
         let mut counts = Counts::default();
-        let words: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
-        let Ok(Some(redacted)) = redaction.seam().join(&words, &mut counts) else { return };
+        let mut words: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
+        let key = redaction.seam().open_key(&words.concat(), &mut counts);
+        if texts.len() < 2 && key.is_none() {
+            return;
+        }
+        // A key that goes on without its end is taken out from where it begins.
+        let mask = key.map(|(start, mask, key)| {
+            self.remember_key(place.clone(), key);
+            (cut(&mut words, start), mask)
+        });
+        let mut redacted = match redaction.seam().join(&words, &mut counts) {
+            Ok(edited) => edited.unwrap_or_else(|| words.iter().map(|word| (*word).to_owned()).collect()),
+            // Nobody can say what is in it, so nobody reads it.
+            Err(_) => vec![String::new(); words.len()],
+        };
+        if let Some((index, mask)) = mask {
+            redacted.get_mut(index).into_iter().for_each(|text| text.push_str(&mask));
+        }
         // What is only observed is counted where each message is looked at by itself.
         for count in counts.iter().filter(|count| told(count.action) != Action::Observe) {
             found.add(&count.rule, told(count.action), count.count);
@@ -159,6 +223,21 @@ impl Following {
             }
         }
     }
+}
+
+/// Leaves out all of a text in pieces that lies behind `start`, and says in which piece that is.
+fn cut(words: &mut [&str], start: usize) -> usize {
+    let mut before = 0;
+    let mut begins = None;
+    for (index, word) in words.iter_mut().enumerate() {
+        let kept = start.saturating_sub(before).min(word.len());
+        before += word.len();
+        if kept < word.len() {
+            begins.get_or_insert(index);
+            *word = word.get(..kept).unwrap_or_default();
+        }
+    }
+    begins.unwrap_or_default()
 }
 
 /// Where a part of a text is.
@@ -181,11 +260,15 @@ impl Piece {
 
 impl Follow for Following {
     fn next(&mut self, reply: Reply, found: &mut Found) -> Result<Step, Objection> {
-        let whole = reply.kind() != ReplyKind::Notification || reply.raw().len() > LONGEST_PIECE;
-        if whole {
-            let last = self.alone(reply, found)?;
+        let answers = reply.kind() != ReplyKind::Notification;
+        let reply = if answers { reply } else { self.behind_keys(reply) };
+        if answers || reply.raw().len() > LONGEST_PIECE {
+            let last = self.alone(reply.clone(), found)?;
             let mut given = self.end(found);
-            given.push(last);
+            if !answers {
+                self.note_keys(&reply);
+            }
+            given.push(Some(last));
             return Ok(Step::Give(given));
         }
         // Whether it may pass at all is said when it comes; what is taken out of it, when it goes on.
@@ -210,7 +293,7 @@ impl Follow for Following {
         Ok(Step::Give(self.finish(going, found)))
     }
 
-    fn end(&mut self, found: &mut Found) -> SmallVec<[Reply; 1]> {
+    fn end(&mut self, found: &mut Found) -> Passed {
         let held = std::mem::take(&mut self.held);
         let left: Vec<(Place, String)> = held
             .iter()
@@ -220,6 +303,9 @@ impl Follow for Following {
             .collect();
         let given = self.finish(held, found);
         for (place, text) in left {
+            if self.keys.contains_key(&place) {
+                continue;
+            }
             if self.open.len() < MOST_OPEN || self.open.contains_key(&place) {
                 let open = self.open.entry(place).or_default();
                 open.push_str(&text);

@@ -15,7 +15,7 @@ use gateway_core::manifest::{AgentMode, RiskLevel, ToolManifest};
 use gateway_core::matrix::Matrix;
 use gateway_core::policies::{ClassifiedTool, Handling, Policies};
 use gateway_core::{Mutator, PluginMode, TraceId, Verdict};
-use gateway_dlp::{Check, Detectors, Severity, WrittenDetector};
+use gateway_dlp::{Boundary, Check, Detectors, Severity, WrittenDetector};
 use gateway_protocol::{Message, Reply};
 use serde_json::{Value, json};
 
@@ -37,9 +37,16 @@ pub(super) fn rules(settings: DlpSettings) -> DlpRules {
         digits: Some((16, 16)),
         check: vec![Check::Luhn],
         anchors: Vec::new(),
+        boundary: Boundary::Digit,
         ..detector("card", "[0-9]{16}|[0-9]{4}(?: [0-9]{4}){3}", "", Severity::Critical)
     };
+    let pem = WrittenDetector {
+        until: Some("-----END PRIVATE KEY-----".into()),
+        boundary: Boundary::None,
+        ..detector("pem", "-----BEGIN PRIVATE KEY-----", "-----begin", Severity::Critical)
+    };
     let detectors = vec![
+        pem,
         detector("email", "[a-z.]+@[a-z]+[.][a-z]+", "@", Severity::Medium),
         detector("key", "sk_[0-9a-f]{16}", "sk_", Severity::Critical),
         card,

@@ -8,10 +8,12 @@ use smallvec::SmallVec;
 use crate::content::Found;
 use crate::verdict::Objection;
 
-/// What a stream's messages become, one by one and in their order: none is left out, none is added.
+/// What messages become, one by one and in their order: none is added, and `None` stands for one that may not pass.
+pub type Passed = SmallVec<[Option<Reply>; 1]>;
+
 pub enum Step {
     /// Everything that was held, and the message itself.
-    Give(SmallVec<[Reply; 1]>),
+    Give(Passed),
     /// Held until the next message, or until its time is over.
     Hold,
 }
@@ -20,8 +22,8 @@ pub enum Step {
 pub trait Follow: Send {
     /// An objection is to this message; what was held before it is still held.
     fn next(&mut self, reply: Reply, found: &mut Found) -> Result<Step, Objection>;
-    /// Everything that is held, as it is: nothing more comes, or not soon enough.
-    fn end(&mut self, found: &mut Found) -> SmallVec<[Reply; 1]>;
+    /// Everything that is held: nothing more comes, or not soon enough.
+    fn end(&mut self, found: &mut Found) -> Passed;
     /// How many bytes are held.
     fn held(&self) -> usize;
     /// How long and how much may be held.

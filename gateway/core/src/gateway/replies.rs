@@ -204,13 +204,10 @@ impl Review {
     /// Filters lists, then asks the chain; what it will not let through is replaced by an error.
     fn pass(&self, reply: &mut Reply) -> Found {
         self.list(reply);
-        let found = match self.chain.review(&self.exchange, reply) {
-            Ok(found) => found,
-            Err(reason) => {
-                self.withhold(reply, &reason);
-                Found::default()
-            }
-        };
+        let mut found = Found::default();
+        if let Err(reason) = self.chain.review(&self.exchange, reply, &mut found) {
+            self.withhold(reply, &reason);
+        }
         self.seal(reply);
         found
     }

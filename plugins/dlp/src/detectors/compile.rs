@@ -43,6 +43,7 @@ struct Gathered {
     runs: Vec<(usize, u16)>,
     colons: Vec<(u32, u16)>,
     windows: Vec<u16>,
+    blocks: Vec<u16>,
     everywhere: Vec<u16>,
     asked: BTreeMap<String, Vec<u16>>,
 }
@@ -99,13 +100,14 @@ impl Gathered {
             .collect();
         let begins_with_anchor =
             literals.len() == anchors.len() && one.pattern.as_deref().is_some_and(|text| begins_with(text, &literals));
-        let pattern = one.pattern.as_deref().and_then(|text| match regex(text) {
-            Ok(regex) => Some(regex),
-            Err(reason) => {
-                self.problems.push(problem(&id, "pattern", reason));
-                None
+        let pattern = one.pattern.as_deref().and_then(|text| self.regex(&id, "pattern", text));
+        let until = one.until.as_deref().and_then(|text| self.regex(&id, "until", text));
+        if until.is_some() {
+            if pattern.is_none() || anchors.is_empty() {
+                self.problems.push(problem(&id, "until", "say in `pattern` how it begins, and give it an anchor"));
             }
-        });
+            self.blocks.push(index);
+        }
         let context = one.context.as_ref().and_then(|words| match Context::new(words) {
             Ok(context) => Some(context),
             Err(reason) => {
@@ -147,12 +149,17 @@ impl Gathered {
             begins_with_anchor,
             grouped: pattern.as_ref().is_some_and(|pattern| pattern.captures_len() > 1),
             pattern,
+            until,
             window: one.digits.map(|(least, most)| (u32::from(least), u32::from(most))),
             boundary: one.boundary,
             checks: one.check.clone(),
             context,
         });
         self.rules.push(rule(one));
+    }
+
+    fn regex(&mut self, id: &str, field: &'static str, text: &str) -> Option<Regex> {
+        regex(text).inspect_err(|reason| self.problems.push(problem(id, field, reason.as_str()))).ok()
     }
 
     fn anchors(&mut self, id: &str, written: &[String]) -> Vec<Anchor> {
@@ -225,6 +232,7 @@ impl Gathered {
             runs: self.runs,
             colons: self.colons,
             windows: self.windows,
+            blocks: self.blocks,
             asked,
             asked_by,
             everywhere: self.everywhere,

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
+use regex_automata::meta::Regex;
 use regex_automata::{Anchored, Input};
 use smallvec::SmallVec;
 
 use super::look::Found;
-use super::{Boundary, Compiled, Detectors, View, digits};
+use super::{Boundary, Compiled, Detectors, View, block, digits};
 use crate::mapped::small;
 use crate::spots::DigitRun;
 
@@ -16,6 +17,9 @@ const BEHIND: usize = 16 * 1024;
 /// The same for anchors that are much of the match themselves: digits, colons, runs.
 pub(super) const SHORTLY_BEFORE: usize = 32;
 const SHORTLY_BEHIND: usize = 512;
+/// How far a token may go on without a blank, and how often that is tried in vain: text that only looks like one costs no more.
+const FAR: usize = 256 * 1024;
+const MOST_FAR: u8 = 4;
 /// Matches near one anchor that turn out to be nothing, before it is given up.
 const TRIES: usize = 8;
 
@@ -27,6 +31,8 @@ pub(super) struct Mark {
     matched: (usize, usize),
     /// Nothing begins in here, so that a word that stands everywhere is not searched around everywhere.
     barren: (usize, usize),
+    /// How often it was looked far ahead for nothing.
+    far: u8,
 }
 
 pub(super) type Marks = SmallVec<[Mark; 8]>;
@@ -62,7 +68,7 @@ impl<'s> Seen<'s> {
         let at = match self.marks.iter().position(|mark| mark.index == index) {
             Some(at) => at,
             None => {
-                self.marks.push(Mark { index, matched: (0, 0), barren: (0, 0) });
+                self.marks.push(Mark { index, matched: (0, 0), barren: (0, 0), far: 0 });
                 self.marks.len() - 1
             }
         };
@@ -93,10 +99,9 @@ impl<'s> Seen<'s> {
         // Nobody looks further than a match can reach, or every number would cost the rest of the text.
         let behind = if before == SHORTLY_BEFORE { SHORTLY_BEHIND } else { BEHIND };
         let end = (anchor.end + behind).min(self.text.len());
-        let input = Input::new(self.text);
         if detector.begins_with_anchor {
-            if let Some(found) = pattern.search(&input.span(anchor.start..end).anchored(Anchored::Yes)) {
-                self.take(index, detector, found.range());
+            if let Some(found) = self.beginning(index, pattern, anchor.start..end) {
+                self.take(index, detector, found);
             }
             return;
         }
@@ -124,6 +129,30 @@ impl<'s> Seen<'s> {
                 start = found.start() + 1;
             }
         }
+    }
+
+    /// A match that begins where the span does. One that the end of the span may have cut is looked for once more, further on: a token
+    /// has no longest form.
+    fn beginning(&mut self, index: u16, pattern: &Regex, span: Range<usize>) -> Option<Range<usize>> {
+        let search = |end: usize| {
+            let input = Input::new(self.text).span(span.start..end).anchored(Anchored::Yes);
+            pattern.search(&input).map(|found| found.range())
+        };
+        let near = search(span.end);
+        let whole = span.end >= self.text.len() || near.as_ref().is_some_and(|near| near.end < span.end);
+        let read = self.text.as_bytes().get(span.clone()).unwrap_or_default();
+        if whole || self.far(index) >= MOST_FAR || read.iter().any(|byte| byte.is_ascii_whitespace() || *byte == b'"') {
+            return near;
+        }
+        let far = search(span.end.saturating_add(FAR).min(self.text.len()));
+        if far.is_none() {
+            self.mark(index).far += 1;
+        }
+        far.or(near)
+    }
+
+    fn far(&mut self, index: u16) -> u8 {
+        self.mark(index).far
     }
 
     pub fn try_everywhere(&mut self, index: u16) {
@@ -195,6 +224,13 @@ impl<'s> Seen<'s> {
         if !bounded(self.text.as_bytes(), detector.boundary, &matched) {
             return false;
         }
+        let matched = match &detector.until {
+            None => matched,
+            Some(_) => match block::reach(self.text, &matched, detector) {
+                Some(whole) => whole,
+                None => return false,
+            },
+        };
         let range = whole_letters(self.text, self.value_of(detector, matched.clone()));
         let Some(value) = self.text.get(range.clone()).filter(|value| !value.is_empty()) else {
             return false;

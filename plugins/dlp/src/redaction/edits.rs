@@ -7,22 +7,33 @@ pub(super) struct Edits {
     all: Vec<Edit>,
 }
 
+/// A set of detectors, and a rule of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Which {
+    pub set: usize,
+    pub rule: u16,
+}
+
+/// A part of a text, what stands there now, and which rule says so.
+pub(crate) type Changed = (Range<usize>, String, Which);
+
 #[derive(Debug)]
 struct Edit {
     start: usize,
     end: usize,
     with: String,
+    which: Which,
     /// A value over several pieces: what was found in one piece alone gives way.
     wide: bool,
 }
 
 impl Edits {
-    pub fn add(&mut self, range: Range<usize>, with: String) {
-        self.all.push(Edit { start: range.start, end: range.end, with, wide: false });
+    pub fn add(&mut self, range: Range<usize>, with: String, which: Which) {
+        self.all.push(Edit { start: range.start, end: range.end, with, which, wide: false });
     }
 
-    pub fn add_wide(&mut self, range: Range<usize>, with: String) {
-        self.all.push(Edit { start: range.start, end: range.end, with, wide: true });
+    pub fn add_wide(&mut self, range: Range<usize>, with: String, which: Which) {
+        self.all.push(Edit { start: range.start, end: range.end, with, which, wide: true });
     }
 
     pub fn is_empty(&self) -> bool {
@@ -34,12 +45,13 @@ impl Edits {
         self.all.iter().any(|edit| edit.start < range.end && range.start < edit.end)
     }
 
-    pub fn into_parts(self) -> impl Iterator<Item = (Range<usize>, String)> {
-        self.all.into_iter().map(|edit| (edit.start..edit.end, edit.with))
+    /// As they were added: the range, what stands there now, why, and whether it is part of something wide.
+    pub fn into_parts(self) -> impl Iterator<Item = (Changed, bool)> {
+        self.all.into_iter().map(|edit| ((edit.start..edit.end, edit.with, edit.which), edit.wide))
     }
 
     /// In order and without overlaps.
-    pub fn merged(mut self) -> Vec<(Range<usize>, String)> {
+    pub fn merged(mut self) -> Vec<Changed> {
         self.all.sort_by_key(|edit| (edit.start, !edit.wide));
         let mut merged: Vec<Edit> = Vec::with_capacity(self.all.len());
         for edit in self.all {
@@ -48,31 +60,32 @@ impl Edits {
                 Some(last) if edit.start < last.end => {
                     last.end = last.end.max(edit.end);
                     if edit.wide && !last.wide {
-                        last.with = edit.with;
-                        last.wide = true;
+                        (last.with, last.which, last.wide) = (edit.with, edit.which, true);
                     }
                 }
                 _ => merged.push(edit),
             }
         }
-        merged.into_iter().map(|edit| (edit.start..edit.end, edit.with)).collect()
+        merged.into_iter().map(|edit| (edit.start..edit.end, edit.with, edit.which)).collect()
     }
 
     /// The text as it is now; `None` where nothing is changed.
     pub fn applied(self, text: &str) -> Option<String> {
-        if self.all.is_empty() {
-            return None;
-        }
-        let mut out = String::with_capacity(text.len());
-        let mut at = 0;
-        for (range, with) in self.merged() {
-            out.push_str(text.get(at..range.start).unwrap_or_default());
-            out.push_str(&with);
-            at = range.end;
-        }
-        out.push_str(text.get(at..).unwrap_or_default());
-        Some(out)
+        if self.all.is_empty() { None } else { Some(with_changes(text, &self.merged())) }
     }
+}
+
+/// A text with all of these made, which are in order.
+pub(super) fn with_changes(text: &str, changes: &[Changed]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for (range, with, _) in changes {
+        out.push_str(text.get(at..range.start).unwrap_or_default());
+        out.push_str(with);
+        at = range.end;
+    }
+    out.push_str(text.get(at..).unwrap_or_default());
+    out
 }
 
 /// The text as it stands between quotes in JSON.

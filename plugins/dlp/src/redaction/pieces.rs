@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::edits::escaped;
 use super::string::unescaped;
-use super::walk::{Place, Walk, blocked};
+use super::place::Place;
+use super::walk::Walk;
 use super::{Finding, Kind};
 use crate::mapped::Mapped;
 use crate::spots::{is_digit, is_separator};
@@ -127,10 +129,10 @@ impl Walk<'_, '_> {
         if known == touched.len() || (known > 0 && one.value.contains('@')) {
             return Ok(());
         }
-        let with = self.redaction.replacement(one, Kind::Text, self.found).map_err(|rule| blocked(rule, place))?;
-        if let Some(with) = with {
+        let with = self.redaction.replacement(one, Kind::Text, self.found).map_err(|rule| self.blocked(rule, place))?;
+        if let Some(with) = with.map(|with| escaped(&with)) {
             for (index, range) in touched.into_iter().enumerate() {
-                self.edits.add_wide(range, if index == 0 { with.clone() } else { String::new() });
+                self.edits.add_wide(range, if index == 0 { with.clone() } else { String::new() }, one.which());
             }
         }
         Ok(())

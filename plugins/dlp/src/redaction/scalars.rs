@@ -5,10 +5,12 @@ use std::ops::Range;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::edits::Edits;
+use super::edits::{Edits, with_changes};
+use super::labels::is_measure;
+use super::place::Place;
 use super::step::Look;
 use super::string::{About, unescaped};
-use super::walk::{Place, Walk, Walked, blocked};
+use super::walk::{Walk, Walked};
 use super::{Finding, Kind};
 use crate::Care;
 use crate::mapped::Mapped;
@@ -17,7 +19,9 @@ impl Walk<'_, '_> {
     pub(super) fn number(&mut self, place: &Place<'_>) -> Walked {
         let start = self.at;
         self.skip(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E'));
-        if !self.pointed_at(start, self.at) {
+        // A number beside `password` is one; beside `password_changed_at` it is none.
+        let label = place.label.filter(|_| !place.key().is_some_and(is_measure));
+        if !self.pointed_at(start, self.at) && label.is_none() {
             return Ok(());
         }
         let text = self.text;
@@ -25,16 +29,21 @@ impl Walk<'_, '_> {
         let plain = in_full(written);
         let shown = plain.as_deref().unwrap_or(written);
         let critical = self.care(place) == Some(Care::Critical);
-        let Some(one) = self.redaction.findings(shown, place.key(), critical).into_iter().next() else {
+        let found = self.about(place, |redaction, names| match label {
+            Some(label) => redaction.labelled(shown, label, Some(names), critical),
+            None => redaction.findings(shown, Some(names), critical),
+        });
+        let Some(one) = found.into_iter().next() else {
             return Ok(());
         };
         let whole = Finding { value: written.into(), ..one };
-        let with = self.redaction.replacement(&whole, Kind::Number, self.found).map_err(|rule| blocked(rule, place))?;
+        let with =
+            self.redaction.replacement(&whole, Kind::Number, self.found).map_err(|rule| self.blocked(rule, place))?;
         if let Some(with) = with {
             if self.nested == 0 {
                 self.found.edited_at(|| place.pointer());
             }
-            self.edits.add(start..self.at, with);
+            self.edits.add(start..self.at, with, whole.which());
         }
         Ok(())
     }
@@ -53,19 +62,14 @@ impl Walk<'_, '_> {
             return self.string(start, end, place);
         };
         let mut own = Edits::default();
-        self.redaction
-            .string(
-                &inner,
-                About { key: place.key(), labelled: false, care: self.outer, nested: self.nested },
-                &mut own,
-                self.found,
-            )
-            .map_err(|rule| blocked(rule, place))?;
-        if let Some(edited) = own.applied(&inner) {
+        let about = About { key: place.key(), label: None, care: self.outer, nested: self.nested };
+        self.redaction.string(&inner, about, &mut own, self.found).map_err(|rule| self.blocked(rule, place))?;
+        let changes = own.merged();
+        if let Some((_, _, which)) = changes.first() {
             if self.nested == 0 {
                 self.found.edited_at(|| place.pointer());
             }
-            self.edits.add(start..end, STANDARD.encode(edited));
+            self.edits.add(start..end, STANDARD.encode(with_changes(&inner, &changes)), *which);
         }
         Ok(())
     }

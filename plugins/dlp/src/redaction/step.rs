@@ -73,7 +73,7 @@ impl Look<'_> {
         }
     }
 
-    fn blank(&mut self) {
+    pub fn blank(&mut self) {
         while matches!(self.text.get(self.at), Some(b' ' | b'\n' | b'\r' | b'\t')) {
             self.at += 1;
         }

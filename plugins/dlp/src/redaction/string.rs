@@ -18,9 +18,10 @@ const DEEPEST: usize = 128;
 /// What is known of a string.
 #[derive(Clone, Copy, Default)]
 pub(super) struct About<'p> {
+    /// What the names around it say (`Place::context`).
     pub key: Option<&'p str>,
-    /// Read together with its key: `"password":"..."` says more than its value alone.
-    pub labelled: bool,
+    /// A name to read it together with: `"password":"..."` says more than its value alone.
+    pub label: Option<&'p str>,
     pub care: Option<Care>,
     /// How many documents it lies in that lie in strings.
     pub nested: u8,
@@ -40,27 +41,29 @@ impl Redaction<'_> {
             return walk.document().map_err(|blocked| blocked.rule);
         }
         let critical = about.care == Some(Care::Critical);
-        let mut findings = match about.key.filter(|_| about.labelled) {
-            Some(key) => self.labelled(text, key, critical),
+        let mut findings = match about.label {
+            Some(label) => self.labelled(text, label, about.key, critical),
             None => self.findings(text, about.key, critical),
         };
         findings.retain(|one| one.start < one.end);
         for one in findings {
             if let Some(with) = self.replacement(&one, Kind::Text, found)? {
-                edits.add(one.start..one.end, with);
+                edits.add(one.start..one.end, with, one.which());
             }
         }
         Ok(())
     }
 
     /// What is found in a member as a whole, as far as it lies in its value.
-    fn labelled(&self, text: &str, key: &str, critical: bool) -> Vec<Finding> {
-        let label = format!("\"{key}\":\"");
-        let mut findings = self.findings(&format!("{label}{text}\""), Some(key), critical);
+    pub(super) fn labelled(&self, text: &str, label: &str, key: Option<&str>, critical: bool) -> Vec<Finding> {
+        let label = format!("\"{label}\":\"");
+        let mut findings = self.findings(&format!("{label}{text}\""), key, critical);
         for one in &mut findings {
             one.start = one.start.saturating_sub(label.len());
             one.end = one.end.saturating_sub(label.len()).min(text.len());
         }
+        // What was found in the label alone is found where the name is read.
+        findings.retain(|one| one.start < one.end);
         findings
     }
 
@@ -78,16 +81,20 @@ impl Redaction<'_> {
         let text = decoded.as_ref().map_or(raw, Mapped::text);
         self.string(text, about, &mut own, found)?;
         let changed = !own.is_empty();
-        for (range, with) in own.into_parts() {
+        for ((range, with, which), wide) in own.into_parts() {
             let range = decoded.as_ref().map_or(range.clone(), |map| map.origin(range));
-            edits.add(offset + range.start..offset + range.end, escaped(&with));
+            let range = offset + range.start..offset + range.end;
+            match wide {
+                true => edits.add_wide(range, escaped(&with), which),
+                false => edits.add(range, escaped(&with), which),
+            }
         }
         Ok(changed)
     }
 }
 
 /// An object or an array, whole and nothing else.
-fn holds_document(text: &str) -> bool {
+pub(super) fn holds_document(text: &str) -> bool {
     let trimmed = text.trim();
     let brackets =
         (trimmed.starts_with('{') && trimmed.ends_with('}')) || (trimmed.starts_with('[') && trimmed.ends_with(']'));

@@ -1,13 +1,17 @@
 //! Walks a document's tokens where they lie. Strings, keys and numbers that something points at are read; the rest is stepped over.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::edits::{Edits, escaped};
+use super::blocks::Block;
+use super::edits::{Edits, escaped, with_changes};
+use super::labels::{are_rows, is_value};
 use super::names::Names;
 use super::pieces::{MOST_NEIGHBOURS, Neighbourhood, Neighbours};
+use super::place::{Place, Said};
 use super::step::{Look, end_of_string};
 use super::string::{About, unescaped};
 use super::{Kind, Redaction, UNREADABLE};
@@ -17,6 +21,9 @@ use crate::{Blocked, Care, Counts};
 
 /// The walk recurses; documents beyond this were refused before they came here.
 const DEEPEST: usize = 512;
+/// How much may be read twice, in lengths of the document, and of short ones besides.
+const AHEAD: usize = 4;
+const SMALL_CHANGE: usize = 4096;
 /// More places than this are not remembered: then everything is read.
 const MOST_SPOTS: usize = 4096;
 
@@ -36,44 +43,12 @@ pub(super) struct Walk<'w, 'a> {
     pub pieces: Neighbours,
     /// The names of each object, by its place, that has a masked one: two of one name would be one.
     pub names: HashMap<usize, Names>,
-}
-
-/// Where we are.
-#[derive(Clone, Copy)]
-pub(super) struct Place<'p> {
-    parent: Option<&'p Place<'p>>,
-    step: Step<'p>,
-    alive: Alive,
-    depth: usize,
-    /// Something points at the member's name: name and value are read together, as they would be in a text.
-    labelled: bool,
-}
-
-#[derive(Clone, Copy)]
-enum Step<'p> {
-    Top,
-    Member(&'p str),
-    Element(usize),
-}
-
-impl Place<'_> {
-    /// The name of the nearest member.
-    pub fn key(&self) -> Option<&str> {
-        match self.step {
-            Step::Member(name) => Some(name),
-            Step::Element(_) => self.parent.and_then(Place::key),
-            Step::Top => None,
-        }
-    }
-
-    pub fn pointer(&self) -> String {
-        let before = self.parent.map(Place::pointer).unwrap_or_default();
-        match self.step {
-            Step::Top => before,
-            Step::Member(name) => format!("{before}/{}", name.replace('~', "~0").replace('/', "~1")),
-            Step::Element(index) => format!("{before}/{index}"),
-        }
-    }
+    /// A private key that began in a string before.
+    pub block: Option<Block>,
+    /// So many bytes may still be read ahead of the walk, for names that stand behind their values.
+    pub ahead: usize,
+    /// What names say of the string at hand; kept, because there are many strings.
+    context: String,
 }
 
 pub(super) type Walked<T = ()> = Result<T, Blocked>;
@@ -99,6 +74,9 @@ impl<'w, 'a> Walk<'w, 'a> {
             outer: None,
             pieces: Neighbours::new(),
             names: HashMap::new(),
+            block: None,
+            ahead: text.len().saturating_mul(AHEAD).saturating_add(SMALL_CHANGE),
+            context: String::new(),
         }
     }
 
@@ -111,12 +89,13 @@ impl<'w, 'a> Walk<'w, 'a> {
     pub fn document(mut self) -> Walked {
         self.gather();
         let alive = if self.nested == 0 { self.redaction.paths.start() } else { Alive::NONE };
-        let top = Place { parent: None, step: Step::Top, alive, depth: 0, labelled: false };
+        let top = Place::top(alive);
         self.value(&top)?;
         self.blank();
         if self.at < self.text.len() {
             return Err(unreadable());
         }
+        self.end_block(None, &top)?;
         let pieces = std::mem::take(&mut self.pieces);
         self.join(&pieces, Neighbourhood::Pieces, &top)
     }
@@ -142,6 +121,12 @@ impl<'w, 'a> Walk<'w, 'a> {
             self.next += 1;
         }
         self.all || self.spots.get(self.next).is_some_and(|spot| (*spot as usize) < end)
+    }
+
+    /// Whether some rule begins with what stands in this part, wherever the walk is.
+    pub fn begins_rule(&self, range: Range<usize>) -> bool {
+        let part = self.text.as_bytes().get(range).unwrap_or_default();
+        self.redaction.sets.iter().any(|set| set.has_literal(part))
     }
 
     fn value(&mut self, place: &Place<'_>) -> Walked {
@@ -172,6 +157,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             return Ok(());
         }
         let mut run = Neighbours::new();
+        let mut siblings = None;
         loop {
             if self.peek() != Some(b'"') {
                 return Err(unreadable());
@@ -179,22 +165,27 @@ impl<'w, 'a> Walk<'w, 'a> {
             let (start, end) = self.quoted()?;
             let text = self.text;
             let raw = text.get(start..end).unwrap_or_default();
-            let pointed_at = self.pointed_at(start, end);
-            let inner = Place {
-                parent: Some(place),
-                labelled: pointed_at,
-                step: Step::Member(raw),
-                alive: self.redaction.paths.step(place.alive, raw),
-                depth: place.depth + 1,
-            };
+            // With its quotes and its colon: some rules begin with them.
+            let pointed_at = self.pointed_at(start.saturating_sub(1), end + 2);
+            let alive = self.redaction.paths.step(place.alive, raw);
+            let mut inner = place.member(raw, alive, pointed_at, &[]);
             let care = self.care(&inner);
+            let mut masked = None;
             if pointed_at && care != Some(Care::Opaque) {
-                self.member_name(open, start, end, &inner)?;
+                masked = self.member_name(open, start, end, &inner)?;
             }
             if self.peek() != Some(b':') {
                 return Err(unreadable());
             }
             self.at += 1;
+            let next = self.peek();
+            if is_value(raw) && self.ahead > 0 && matches!(next, Some(b'"' | b'-' | b'0'..=b'9')) {
+                let said = siblings.get_or_insert_with(|| self.siblings(open)).as_slice();
+                inner = place.member(raw, alive, pointed_at, said);
+            }
+            let heads = if are_rows(raw) && self.ahead > 0 && self.begins_table() { self.heads(open) } else { Vec::new() };
+            inner.now = masked.as_deref();
+            inner.table = heads.as_slice();
             let is_text = self.peek() == Some(b'"') && care.is_none();
             match care {
                 Some(Care::Opaque) => self.step_over()?,
@@ -225,15 +216,25 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
         let mut run = Neighbours::new();
         let mut index = 0;
+        // A table without heads has them in its first row.
+        let mut heads: Vec<Said<'w>> = Vec::new();
+        if place.table.is_empty() && self.ahead > 0 && self.peek() == Some(b'[') {
+            heads = self.first_row();
+        }
+        let mut first = None;
         loop {
-            let inner = Place {
-                parent: Some(place),
-                labelled: false,
-                step: Step::Element(index),
-                alive: self.redaction.paths.element(place.alive, index),
-                depth: place.depth + 1,
-            };
             let is_text = self.peek() == Some(b'"');
+            let pair = match first.take() {
+                Some(first) if index == 1 && self.ahead > 0 => self.pair(first),
+                _ => None,
+            };
+            let column = place.row.get(index..index + 1).unwrap_or_default();
+            let by_pair = pair.is_some_and(|pair| pair.pointed_at) || column.is_empty();
+            let said = if by_pair { pair.as_slice() } else { column };
+            let mut inner = place.element(index, self.redaction.paths.element(place.alive, index), said);
+            if self.peek() == Some(b'[') {
+                inner.row = if heads.is_empty() || index == 0 { place.table } else { &heads };
+            }
             if self.care(&inner) == Some(Care::Opaque) {
                 self.step_over()?;
             } else {
@@ -242,6 +243,7 @@ impl<'w, 'a> Walk<'w, 'a> {
                 if is_text && run.len() <= MOST_NEIGHBOURS {
                     run.push((before + 1, self.at.saturating_sub(1)));
                 }
+                first = (is_text && index == 0).then_some(before + 1..self.at.saturating_sub(1));
             }
             index += 1;
             match self.peek() {
@@ -263,44 +265,70 @@ impl<'w, 'a> Walk<'w, 'a> {
         if care == Some(Care::Pieces) {
             self.pieces.push((start, end));
         }
-        if !self.pointed_at(start, end) && !place.labelled {
+        let pointed_at = self.pointed_at(start, end);
+        self.through_block(start..end, place, pointed_at)?;
+        if !pointed_at && place.label.is_none() {
             return Ok(());
         }
         let text = self.text;
         let raw = text.get(start..end).unwrap_or_default();
-        let about = About { key: place.key(), labelled: place.labelled, care, nested: self.nested };
-        let changed = self
-            .redaction
-            .raw_string(raw, start, about, self.edits, self.found)
-            .map_err(|rule| blocked(rule, place))?;
+        let mut context = std::mem::take(&mut self.context);
+        place.context(&mut context);
+        let key = Some(context.as_str()).filter(|context| !context.is_empty());
+        let about = About { key, label: place.label, care, nested: self.nested };
+        let done = self.redaction.raw_string(raw, start, about, self.edits, self.found);
+        self.context = context;
+        let changed = done.map_err(|rule| self.blocked(rule, place))?;
         if changed && self.nested == 0 {
             self.found.edited_at(|| place.pointer());
         }
         Ok(())
     }
 
-    /// A name that is a value. Two that become one get numbers.
-    fn member_name(&mut self, object: usize, start: usize, end: usize, place: &Place<'_>) -> Walked {
+    /// What is found in a value with these names around it.
+    pub fn about<T>(&mut self, place: &Place<'_>, look: impl FnOnce(&Redaction<'a>, &str) -> T) -> T {
+        place.context(&mut self.context);
+        look(self.redaction, &self.context)
+    }
+
+    /// A table: a list of lists.
+    fn begins_table(&self) -> bool {
+        let mut look = Look { text: self.text.as_bytes(), at: self.at };
+        let opens = look.text.get(look.at) == Some(&b'[');
+        look.at += 1;
+        look.blank();
+        opens && look.text.get(look.at) == Some(&b'[')
+    }
+
+    /// A name that is a value, as it is now. Two that become one get numbers.
+    fn member_name(&mut self, object: usize, start: usize, end: usize, place: &Place<'_>) -> Walked<Option<String>> {
         let raw = self.text.get(start..end).unwrap_or_default();
         let decoded = unescaped(raw);
         let name = decoded.as_ref().map_or(raw, Mapped::text);
         let critical = self.care(place) == Some(Care::Critical);
         let mut own = Edits::default();
         for one in self.redaction.findings(name, None, critical) {
-            let with = self.redaction.replacement(&one, Kind::Text, self.found).map_err(|rule| blocked(rule, place))?;
+            let with =
+                self.redaction.replacement(&one, Kind::Text, self.found).map_err(|rule| self.blocked(rule, place))?;
             if let Some(with) = with {
-                own.add(one.start..one.end, with);
+                own.add(one.start..one.end, with, one.which());
             }
         }
-        let Some(masked) = own.applied(name) else {
-            return Ok(());
+        let changes = own.merged();
+        let Some((_, _, which)) = changes.first() else {
+            return Ok(None);
         };
-        let masked = self.unique(object, &masked);
+        let masked = self.unique(object, &with_changes(name, &changes));
         if self.nested == 0 {
             self.found.edited_at(|| place.parent.map(Place::pointer).unwrap_or_default());
         }
-        self.edits.add(start..end, escaped(&masked));
-        Ok(())
+        self.edits.add(start..end, escaped(&masked), *which);
+        Ok(Some(masked))
+    }
+
+    /// Names rule and place; a name on the way may be a value itself, and is told as its mask.
+    pub fn blocked(&self, rule: Arc<str>, place: &Place<'_>) -> Blocked {
+        Blocked { rule, path: place.told(self.redaction) }
     }
 
     fn step_over(&mut self) -> Walked {
@@ -338,8 +366,4 @@ impl<'w, 'a> Walk<'w, 'a> {
 
 fn unreadable() -> Blocked {
     Blocked { rule: UNREADABLE.into(), path: String::new() }
-}
-
-pub(super) fn blocked(rule: Arc<str>, place: &Place<'_>) -> Blocked {
-    Blocked { rule, path: place.pointer() }
 }

@@ -3,6 +3,7 @@
 
 mod corpus;
 mod disguises;
+mod documents;
 mod samples;
 mod shipped;
 mod template;

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod json;
+mod keys;
+mod names;
 mod promises;
 mod scan;
 mod seam;
@@ -79,9 +81,8 @@ pub fn written() -> Vec<WrittenDetector> {
             ..one("mac_address", Severity::Low)
         },
         WrittenDetector {
-            pattern: text(
-                r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----[A-Za-z0-9+/=\s\\]+-----END (?:[A-Z]+ )?PRIVATE KEY-----",
-            ),
+            pattern: text(r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----"),
+            until: text(r"-----END (?:[A-Z]+ )?PRIVATE KEY-----"),
             anchors: all(&["-----BEGIN"]),
             boundary: Boundary::None,
             ..one("private_key", Severity::Critical)

@@ -18,7 +18,15 @@ fn text_of(reply: &Reply) -> String {
 }
 
 fn following() -> Box<dyn Follow> {
-    plugin(PluginMode::Enforce).follow(&exchange("tools/call", json!({}), None)).unwrap()
+    following_with(None)
+}
+
+fn following_with(handling: Option<DlpHandling>) -> Box<dyn Follow> {
+    plugin(PluginMode::Enforce).follow(&exchange("tools/call", json!({}), handling)).unwrap()
+}
+
+fn texts_of(given: impl IntoIterator<Item = Option<Reply>>) -> Vec<String> {
+    given.into_iter().flatten().map(|reply| text_of(&reply)).collect()
 }
 
 /// What comes of these messages and an answer after them.
@@ -37,7 +45,7 @@ fn through(texts: &[&str]) -> Vec<String> {
     given.extend(last);
     assert_eq!(given.len(), texts.len() + 1, "none is lost: {texts:?}");
     assert_eq!(follow.held(), 0);
-    given.iter().take(texts.len()).map(text_of).collect()
+    texts_of(given.into_iter().take(texts.len()))
 }
 
 // acceptance 63: one event, two, three, cut at every byte.
@@ -59,13 +67,13 @@ fn what_went_on_without_its_rest_is_not_followed_by_it() {
     let (mut follow, mut found) = (following(), Found::default());
     let held = follow.next(event("card 4111 1111 11"), &mut found).unwrap();
     assert!(matches!(held, Step::Hold));
-    let given: Vec<_> = follow.end(&mut found).iter().map(text_of).collect();
+    let given = texts_of(follow.end(&mut found));
     assert_eq!(given, ["card 4111 1111 11"], "nobody came in time");
     let rest = match follow.next(event("11 1111 and more"), &mut found).unwrap() {
         Step::Give(rest) => rest,
         Step::Hold => follow.end(&mut found),
     };
-    assert_eq!(rest.iter().map(text_of).collect::<Vec<_>>(), [" and more"]);
+    assert_eq!(texts_of(rest), [" and more"]);
     assert_eq!(told(&found), [("card".to_owned(), "mask", 1)]);
 }
 
@@ -81,6 +89,70 @@ fn texts_of_different_places_are_not_one_text() {
     // It belongs to another text, so it changes nothing; and it waits its turn.
     assert!(matches!(follow.next(progress("done"), &mut found).unwrap(), Step::Hold));
     let given = follow.end(&mut found);
-    assert_eq!(given.iter().map(text_of).collect::<Vec<_>>(), ["card 4111 1111 1", ""]);
+    assert_eq!(texts_of(given), ["card 4111 1111 1", ""]);
     assert!(found.is_empty(), "{found:?}");
+}
+
+// A key that clings to a number is seen once the number is gone, and by then it must not pass.
+#[test]
+fn what_is_laid_bare_and_blocked_is_left_out() {
+    let blocked = DlpHandling { result: said(&[("key", Action::Block)]), ..DlpHandling::default() };
+    let (mut follow, mut found) = (following_with(Some(blocked)), Found::default());
+    assert!(matches!(follow.next(event("card 4111 1111"), &mut found).unwrap(), Step::Hold));
+    let second = event(&format!(" 1111 1111{KEY}"));
+    let given = match follow.next(second, &mut found).unwrap() {
+        Step::Give(given) => given,
+        Step::Hold => follow.end(&mut found),
+    };
+    assert_eq!(given.len(), 2, "each message has its answer");
+    assert_eq!(texts_of(given), ["card [CARD]"]);
+    assert_eq!(told(&found), [("card".to_owned(), "mask", 1), ("key".to_owned(), "block", 1)]);
+}
+
+/// As many lines as a key of 4096 bits has; no two are the same.
+fn key_lines() -> Vec<String> {
+    let line = |at: usize| {
+        let letter = |place: usize| b"AbCd0EfGh1IjKl2MnOp3QrSt4UvWx5Yz+/"[(at * 7 + place * (at % 5 + 1)) % 34];
+        (0..64).map(|place| char::from(letter(place))).collect::<String>() + "\n"
+    };
+    let begin = "see:\n-----BEGIN PRIVATE KEY-----\n".to_owned();
+    [begin].into_iter().chain((1..=50).map(line)).chain(["-----END PRIVATE KEY-----\nthat was it.".to_owned()]).collect()
+}
+
+// acceptance 63: a key is longer than anything is held, and slower; it goes whole all the same.
+#[test]
+fn a_key_that_comes_line_by_line_goes_whole() {
+    let lines = key_lines();
+    for hurried in [false, true] {
+        let (mut follow, mut found, mut given) = (following(), Found::default(), Vec::new());
+        for line in &lines {
+            if let Step::Give(replies) = follow.next(event(line), &mut found).unwrap() {
+                given.extend(replies);
+            }
+            // What a stream does when too much is held, or too long.
+            if follow.held() > 4096 || hurried {
+                given.extend(follow.end(&mut found));
+            }
+        }
+        given.extend(follow.end(&mut found));
+        assert_eq!(given.len(), lines.len(), "no event is lost");
+        let shown = texts_of(given).concat();
+        let shown = shown.replace('\n', " ");
+        assert_eq!(shown.trim(), "see: [PEM] that was it.", "hurried: {hurried}");
+        assert_eq!(told(&found), [("pem".to_owned(), "mask", 1)]);
+    }
+}
+
+#[test]
+fn a_word_on_keys_does_not_silence_a_stream() {
+    let (mut follow, mut found, mut given) = (following(), Found::default(), Vec::new());
+    let texts = ["a key begins with -----BEGIN PRIVATE KEY-----", " as everybody knows who has seen one.", " Next topic!"];
+    for text in texts {
+        if let Step::Give(replies) = follow.next(event(text), &mut found).unwrap() {
+            given.extend(replies);
+        }
+        given.extend(follow.end(&mut found));
+    }
+    let shown = texts_of(given);
+    assert_eq!(shown[1..], texts[1..], "{shown:?}");
 }

@@ -11,7 +11,7 @@ use std::task::Context;
 use futures::future::BoxFuture;
 use gateway_protocol::{Reply, sse};
 
-use crate::chain::{Chain, Follow, Step};
+use crate::chain::{Chain, Follow, Passed, Step};
 use crate::content::Found;
 use crate::exchange::Exchange;
 use crate::ports::Clock;
@@ -51,13 +51,13 @@ impl Held {
     }
 
     /// An event that carries nothing to look at.
-    pub(super) fn bare(&mut self, event: sse::Event) -> Vec<Given> {
+    pub(super) fn bare(&mut self, event: sse::Event, found: &mut Found) -> Vec<Given> {
         if self.frames.is_empty() {
             return vec![(event, None)];
         }
         self.frames.push_back(Frame { event, bare: true });
         match self.frames.len() > MOST_BARE {
-            true => self.end(&mut Found::default()),
+            true => self.end(found),
             false => Vec::new(),
         }
     }
@@ -76,12 +76,17 @@ impl Held {
         match catch_unwind(AssertUnwindSafe(|| follow.next(reply, found))) {
             Ok(Ok(Step::Give(replies))) => {
                 self.frames.push_back(Frame { event, bare: false });
-                (self.give(replies), None)
+                let mut given = self.give(replies);
+                // What stays behind it may be too much already.
+                if self.is_full() {
+                    given.extend(self.end(found));
+                }
+                (given, None)
             }
             Ok(Ok(Step::Hold)) => {
                 self.frames.push_back(Frame { event, bare: false });
-                let (time, most) = follow.bounds();
-                if follow.held() > most {
+                let (time, _) = follow.bounds();
+                if self.is_full() {
                     return (self.end(found), None);
                 }
                 if self.pause.is_none() {
@@ -121,13 +126,18 @@ impl Held {
         self.pause.as_mut().is_some_and(|pause| pause.as_mut().poll(context).is_ready())
     }
 
-    fn give(&mut self, replies: impl IntoIterator<Item = Reply>) -> Vec<Given> {
+    fn is_full(&self) -> bool {
+        self.follow.as_ref().is_some_and(|follow| follow.held() > follow.bounds().1)
+    }
+
+    fn give(&mut self, replies: Passed) -> Vec<Given> {
         let mut given = Vec::new();
         for reply in replies {
             while let Some(Frame { event, .. }) = self.frames.pop_front_if(|frame| frame.bare) {
                 given.push((event, None));
             }
-            if let Some(Frame { event, .. }) = self.frames.pop_front() {
+            // Whatever may not pass takes its event with it: nobody waits for a notification.
+            if let (Some(Frame { event, .. }), Some(reply)) = (self.frames.pop_front(), reply) {
                 given.push((event, Some(reply)));
             }
         }

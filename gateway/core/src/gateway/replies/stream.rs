@@ -129,11 +129,12 @@ impl Replies {
         match item {
             StreamItem::Comment(comment) => self.ready.push_back(sse::Frame::Comment(comment)),
             StreamItem::Event { frame, reply: None } => {
+                let mut found = Found::default();
                 let given = match &mut self.held {
-                    Some(held) => held.bare(frame),
+                    Some(held) => held.bare(frame, &mut found),
                     None => vec![(frame, None)],
                 };
-                self.forward(given, Found::default());
+                self.forward(given, found);
             }
             StreamItem::Event { frame, reply: Some(mut reply) } => {
                 self.review.list(&mut reply);

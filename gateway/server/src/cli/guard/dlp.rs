@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gateway_dlp::{Action, Actions, Counts, Detectors, Paths, Redaction};
+use gateway_dlp::{Action, Actions, Counts, Detectors, Paths, Redaction, Taken};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -38,20 +38,16 @@ fn judged(detectors: &Detectors, line: &[u8]) -> Value {
         Ok(question) => question,
         Err((id, what)) => return unreadable(id, what),
     };
-    let mut hits = Vec::new();
-    detectors.scan(&asked.text, None, &mut hits);
-    let findings: Vec<_> = hits
-        .iter()
-        .map(|hit| {
-            let rule = detectors.rules().get(usize::from(hit.rule)).map_or("", |rule| &*rule.id);
-            json!({"rule": rule, "start": hit.start, "end": hit.end})
-        })
-        .collect();
     let (actions, paths) = (Actions::all(Action::Mask), Paths::default());
     let redaction =
         Redaction { sets: [detectors].into_iter().collect(), actions: &actions, key: &[0; 32], paths: &paths };
-    match redaction.text(&asked.text, &mut Counts::default()) {
-        Ok(masked) => json!({"id": id, "text": masked.unwrap_or(asked.text), "findings": findings}),
+    // The findings are what was taken out, so that the two never disagree.
+    match redaction.told(&asked.text, &mut Counts::default()) {
+        Ok((masked, taken)) => {
+            let told = |one: &Taken| json!({"rule": &*one.rule, "start": one.range.start, "end": one.range.end});
+            let findings: Vec<_> = taken.iter().map(told).collect();
+            json!({"id": id, "text": masked.unwrap_or(asked.text), "findings": findings})
+        }
         Err(blocked) => unreadable(id, blocked.to_string()),
     }
 }
@@ -73,6 +69,12 @@ mod tests {
             (
                 r#"{"id": "a", "text": "order 4111 1111 1111 1112"}"#,
                 json!({"id": "a", "text": "order 4111 1111 1111 1112", "findings": []}),
+            ),
+            (
+                // A document in a text is read as one: what is found is what is masked.
+                r#"{"id": 3, "text": "{\"passport\":{\"number\":\"C01X00T47\"},\"n\":4111111111111111}"}"#,
+                json!({"id": 3, "text": r#"{"passport":{"number":"[PASSPORT]"},"n":0}"#, "findings": [
+                    {"rule": "passport", "start": 23, "end": 32}, {"rule": "payment_card", "start": 39, "end": 55}]}),
             ),
             (r#"{"text": ""}"#, json!({"id": null, "text": "", "findings": []})),
         ] {

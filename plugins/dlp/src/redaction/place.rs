@@ -1,0 +1,174 @@
+//! Where a walk is, and what the names on the way there say of it.
+
+use std::fmt::Write as _;
+
+use smallvec::SmallVec;
+
+use super::Redaction;
+use super::labels::{is_measure, is_value};
+use super::string::unescaped;
+use crate::mapped::Mapped;
+use crate::paths::Alive;
+use crate::{Action, mask};
+
+#[derive(Clone, Copy)]
+pub(super) struct Place<'p> {
+    pub parent: Option<&'p Place<'p>>,
+    pub step: Step<'p>,
+    pub alive: Alive,
+    pub depth: usize,
+    /// The member's name as it stands there now, where it was masked.
+    pub now: Option<&'p str>,
+    /// What others say that this is: a `name` beside a `value`, the head of a column.
+    pub said: &'p [Said<'p>],
+    /// A name that something points at: it and the value are read together, as they would be in a text.
+    pub label: Option<&'p str>,
+    /// The heads of the columns, where the place is a table, and where it is a row of one.
+    pub table: &'p [Said<'p>],
+    pub row: &'p [Said<'p>],
+}
+
+/// A name for a value that is not the name of its member.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Said<'p> {
+    pub name: &'p str,
+    pub pointed_at: bool,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Step<'p> {
+    Top,
+    Member(&'p str),
+    Element(usize),
+}
+
+/// Names beyond the nearest ones say nothing of a value.
+const MOST_NAMES: usize = 3;
+
+impl<'p> Place<'p> {
+    pub fn top(alive: Alive) -> Self {
+        let (said, table, row): (&[Said<'_>], &[Said<'_>], &[Said<'_>]) = (&[], &[], &[]);
+        Self { parent: None, step: Step::Top, alive, depth: 0, now: None, said, label: None, table, row }
+    }
+
+    /// One member further in; `pointed_at` says whether something points at its name.
+    pub fn member(&'p self, name: &'p str, alive: Alive, pointed_at: bool, said: &'p [Said<'p>]) -> Self {
+        let said_label = said.iter().find(|said| said.pointed_at).map(|said| said.name);
+        // `{"password":{"value":..}}`: a name that says nothing lets the one above it speak.
+        let label = said_label.or(pointed_at.then_some(name)).or(self.label.filter(|_| is_value(name)));
+        Self { parent: Some(self), step: Step::Member(name), depth: self.depth + 1, said, label, ..Self::top(alive) }
+    }
+
+    pub fn element(&'p self, index: usize, alive: Alive, said: &'p [Said<'p>]) -> Self {
+        let label = said.iter().find(|said| said.pointed_at).map(|said| said.name).or(self.label);
+        Self { parent: Some(self), step: Step::Element(index), depth: self.depth + 1, said, label, ..Self::top(alive) }
+    }
+
+    /// The name of the nearest member.
+    pub fn key(&self) -> Option<&'p str> {
+        match self.step {
+            Step::Member(name) => Some(name),
+            Step::Element(_) => self.parent.and_then(Place::key),
+            Step::Top => None,
+        }
+    }
+
+    /// What the names around it say of a value, as a text would say it: `passport number: passport_number`.
+    pub fn context(&self, out: &mut String) {
+        out.clear();
+        let mut names: SmallVec<[&str; 8]> = SmallVec::new();
+        let own = self.key();
+        let mut at = Some(self);
+        while let Some(place) = at.filter(|_| names.len() < MOST_NAMES) {
+            if let Step::Member(name) = place.step {
+                names.push(name);
+                // A count of passports is no passport.
+                if is_measure(name) {
+                    break;
+                }
+            }
+            let said = place.said.iter().map(|said| said.name).filter(|name| !name.is_empty() && !is_measure(name));
+            names.extend(said.filter(|_| !own.is_some_and(is_measure)));
+            at = place.parent;
+        }
+        for name in names.iter().rev() {
+            let _ = write!(out, "{}{name}", if out.is_empty() { "" } else { " " });
+        }
+        if !out.is_empty() {
+            out.push(':');
+        }
+        if names.len() > 1 {
+            out.push(' ');
+            for (index, name) in names.iter().rev().enumerate() {
+                let _ = write!(out, "{}{name}", if index == 0 { "" } else { "_" });
+            }
+        }
+    }
+
+    /// A JSON pointer into the document as it is now.
+    pub fn pointer(&self) -> String {
+        self.pointer_with(&|place, name| place.now.map_or_else(|| readable(name), str::to_owned))
+    }
+
+    /// The same for people to read: a name may be a value itself, whether or not it is one that is masked.
+    pub fn told(&self, redaction: &Redaction<'_>) -> String {
+        self.pointer_with(&|place, name| place.now.map_or_else(|| redaction.told_name(&readable(name)), str::to_owned))
+    }
+
+    fn pointer_with(&self, shown: &dyn Fn(&Self, &str) -> String) -> String {
+        let before = self.parent.map(|parent| parent.pointer_with(shown)).unwrap_or_default();
+        match self.step {
+            Step::Top => before,
+            Step::Member(name) => format!("{before}/{}", shown(self, name).replace('~', "~0").replace('/', "~1")),
+            Step::Element(index) => format!("{before}/{index}"),
+        }
+    }
+}
+
+fn readable(raw: &str) -> String {
+    unescaped(raw).as_ref().map_or(raw, Mapped::text).to_owned()
+}
+
+impl Redaction<'_> {
+    /// A name without whatever any rule finds in it, and never a long one.
+    fn told_name(&self, name: &str) -> String {
+        const LONGEST: usize = 96;
+        let mut out = String::new();
+        let mut at = 0;
+        for one in self.findings(name, None, false) {
+            let rule = self.sets.get(one.set).and_then(|set| set.rule(one.rule));
+            out.push_str(name.get(at..one.start).unwrap_or_default());
+            out.push_str(&rule.map_or_else(String::new, |rule| mask::text(rule, Action::Mask, &one.value, self.key)));
+            at = one.end.max(at);
+        }
+        out.push_str(name.get(at..).unwrap_or_default());
+        match out.char_indices().nth(LONGEST) {
+            Some((cut, _)) => format!("{}…", out.get(..cut).unwrap_or_default()),
+            None => out,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_names_speak_unless_the_value_is_a_measure() {
+        let top = Place::top(Alive::NONE);
+        let passport = top.member("passport", Alive::NONE, false, &[]);
+        let element = passport.element(0, Alive::NONE, &[]);
+        let said = [Said { name: "PIN", pointed_at: false }];
+        let mut text = String::new();
+        for (place, expected) in [
+            (element.member("number", Alive::NONE, false, &[]), "passport number: passport_number"),
+            (element.member("created_at", Alive::NONE, false, &[]), "created_at:"),
+            (top.member("value", Alive::NONE, false, &said), "PIN value: PIN_value"),
+            (element, "passport:"),
+            (top, ""),
+        ] {
+            place.context(&mut text);
+            assert_eq!(text, expected);
+        }
+    }
+}
