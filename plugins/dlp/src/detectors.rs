@@ -4,6 +4,7 @@ mod compile;
 mod context;
 mod digits;
 mod look;
+mod near;
 mod seen;
 
 use std::sync::Arc;
@@ -82,12 +83,15 @@ pub struct Detectors {
     dots: Vec<(u32, u16)>,
     runs: Vec<(usize, u16)>,
     colons: Vec<(u32, u16)>,
+    /// Runs that are shorter lead to nobody.
+    shortest_run: usize,
     windows: Vec<u16>,
     /// The words that detectors ask to stand nearby, all in one, and who asks for each.
     asked: Option<AhoCorasick>,
     asked_by: Vec<Vec<u16>>,
     /// Tenants' patterns that no anchor leads to.
     everywhere: Vec<u16>,
+    near: near::Near,
     least: Least,
 }
 
@@ -151,14 +155,13 @@ impl Detectors {
                 return;
             }
         }
-        let longest_free = self.runs.iter().map(|(least, _)| *least).min().unwrap_or(usize::MAX);
         spots::spots(raw, &self.least, |spot| match spot {
             Spot::At(at) | Spot::Encoded(at) => found(at),
             Spot::Digits(run) => found(run.start),
             Spot::Colons { start, .. } => found(start),
             Spot::Run { start, end } => {
                 let run = raw.get(start..end).unwrap_or_default();
-                let counts = run.len() >= longest_free || encoded::plausible(run);
+                let counts = run.len() >= self.shortest_run || encoded::plausible(run);
                 !counts || found(start)
             }
         });
