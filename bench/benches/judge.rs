@@ -19,6 +19,7 @@ use gateway_core::{
 };
 use gateway_plugins::access;
 use gateway_plugins::sql_guard::{Lists, SqlGrammars};
+use gateway_sql::WrittenList;
 use gateway_protocol::Message;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -119,7 +120,9 @@ fn arguments() -> Value {
 fn judge(criterion: &mut Criterion) {
     let tools = manifests();
     let [_, sql, plain, ..] = tools.as_slice() else { return };
-    let reader = SqlGrammars::new(Lists::default());
+    let written: Result<WrittenList, _> = serde_saphyr::from_str(include_str!("../../policies/sql/postgres.yaml"));
+    let Ok(written) = written else { return };
+    let reader = SqlGrammars::new(Lists { postgres: written.into(), ..Lists::default() });
     let loaded = Policies::new(tools.clone(), Matrix::standard()).with_sql(Arc::new(reader));
     let chain = Chain::new(gateway_plugins::all(&loaded, |_| PluginMode::Enforce), Arc::new(loaded));
     let mut run = |name: &str, tool: &(ToolName, Arc<ClassifiedTool>), rules: &Arc<TenantRules>, arguments: &Value| {

@@ -5,6 +5,7 @@ mod compile;
 mod context;
 mod digits;
 mod look;
+mod near;
 mod seen;
 
 use std::sync::Arc;
@@ -84,6 +85,8 @@ pub struct Detectors {
     dots: Vec<(u32, u16)>,
     runs: Vec<(usize, u16)>,
     colons: Vec<(u32, u16)>,
+    /// Runs that are shorter lead to nobody.
+    shortest_run: usize,
     windows: Vec<u16>,
     /// Those that go on until something ends them.
     blocks: Vec<u16>,
@@ -92,6 +95,7 @@ pub struct Detectors {
     asked_by: Vec<Vec<u16>>,
     /// Tenants' patterns that no anchor leads to.
     everywhere: Vec<u16>,
+    near: near::Near,
     least: Least,
 }
 
@@ -157,14 +161,13 @@ impl Detectors {
                 return;
             }
         }
-        let longest_free = self.runs.iter().map(|(least, _)| *least).min().unwrap_or(usize::MAX);
         spots::spots(raw, &self.least, |spot| match spot {
             Spot::At(at) | Spot::Encoded(at) => found(at),
             Spot::Digits(run) => found(run.start),
             Spot::Colons { start, .. } => found(start),
             Spot::Run { start, end } => {
                 let run = raw.get(start..end).unwrap_or_default();
-                let counts = run.len() >= longest_free || encoded::plausible(run);
+                let counts = run.len() >= self.shortest_run || encoded::plausible(run);
                 !counts || found(start)
             }
         });

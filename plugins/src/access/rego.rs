@@ -5,6 +5,7 @@
 //! numbers or the network, so that the same call always gets the same answer.
 
 use std::num::NonZeroU32;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use gateway_core::live::TenantFacts;
@@ -25,6 +26,8 @@ const MAX_ARGUMENTS: usize = 256 * 1024;
 /// What one module may take; loading is not a call, and may take more.
 const LIMIT: Duration = Duration::from_millis(10);
 const LOADING: Duration = Duration::from_millis(250);
+/// More threads than this do not judge at once for long.
+const MOST_IDLE: usize = 32;
 /// The same call must get the same answer tomorrow, and judging asks nobody.
 const FORBIDDEN: [&str; 7] =
     ["time.now_ns", "rand.intn", "uuid.rfc4122", "http.send", "opa.runtime", "net.lookup_ip_addr", "input.env"];
@@ -42,6 +45,8 @@ pub(super) struct Module {
     /// Empty: every tool.
     tools: Vec<Pattern>,
     engine: Engine,
+    /// Copies that have judged a call and may judge another: copying costs more than judging.
+    idle: Mutex<Vec<Engine>>,
     deny: Option<String>,
     escalate: Option<String>,
     allow: Option<String>,
@@ -127,7 +132,8 @@ impl Module {
             return Err(format!("the module says neither `deny` nor `escalate` nor `allow`: {hint}"));
         }
         set_limit(&mut engine, LIMIT);
-        Ok(Self { name: name.to_owned(), mode, tools, engine, deny, escalate, allow })
+        let idle = Mutex::default();
+        Ok(Self { name: name.to_owned(), mode, tools, engine, idle, deny, escalate, allow })
     }
 
     pub fn applies(&self, tool: &ToolName) -> bool {
@@ -135,9 +141,15 @@ impl Module {
     }
 
     pub fn judge(&self, input: &Value, say: &mut dyn FnMut(Verdict)) {
-        let mut engine = self.engine.clone();
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut engine = idle.unwrap_or_else(|| self.engine.clone());
         engine.set_input(input.clone());
-        let mut ask = |rule: &Option<String>| rule.as_ref().map(|rule| engine.eval_rule(rule.clone()));
+        let mut failed = false;
+        let mut ask = |rule: &Option<String>| {
+            let answer = engine.eval_rule(rule.clone()?);
+            failed |= answer.is_err();
+            Some(answer)
+        };
         for (rule, denies) in [(&self.deny, true), (&self.escalate, false)] {
             let Some(answer) = ask(rule) else { continue };
             match answer.map_err(|error| failure(&error)).and_then(reasons) {
@@ -150,6 +162,14 @@ impl Module {
             Some(Ok(Value::Bool(false) | Value::Undefined)) => say(self.objection("does not allow this", true)),
             Some(Ok(_)) => say(refused(&self.name, "the policy failed: `allow` is neither true nor false")),
             Some(Err(why)) => say(refused(&self.name, &why)),
+        }
+        // One that was stopped half way is not asked again, and none keeps what it was shown.
+        if !failed {
+            engine.set_input(Value::new_object());
+            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            if idle.len() < MOST_IDLE {
+                idle.push(engine);
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use regex_automata::util::syntax;
 use regex_syntax::hir::literal::Extractor;
 use sha2::{Digest, Sha256};
 
+use super::near::{LedTo, Near};
 use super::{Compiled, Context, Detectors, Problem, Rule, UNREAD};
 use crate::escapes::QUOTED_PRINTABLE;
 use crate::spots::Least;
@@ -45,6 +46,7 @@ struct Gathered {
     windows: Vec<u16>,
     blocks: Vec<u16>,
     everywhere: Vec<u16>,
+    led_to: Vec<LedTo>,
     asked: BTreeMap<String, Vec<u16>>,
 }
 
@@ -135,6 +137,11 @@ impl Gathered {
         if pattern.is_some() && anchors.is_empty() && one.digits.is_none() {
             self.everywhere.push(index);
         }
+        let by_place = anchors.iter().any(|anchor| !matches!(anchor, Anchor::Literal(_) | Anchor::At));
+        if let Some(text) = one.pattern.as_ref().filter(|_| pattern.is_some() && by_place) {
+            let needs_words = context.as_ref().is_some_and(|context| context.required);
+            self.led_to.push(LedTo { index, boundary: one.boundary, pattern: text.clone(), needs_words });
+        }
         for anchor in anchors {
             match anchor {
                 Anchor::Literal(text) => self.literals.entry(text).or_default().push(index),
@@ -206,7 +213,7 @@ impl Gathered {
         let mut asked_by = Vec::new();
         if !self.asked.is_empty() {
             let built_of =
-                AhoCorasick::builder().ascii_case_insensitive(true).build(self.asked.keys()).map_err(built)?;
+                AhoCorasick::builder().kind(Some(AhoCorasickKind::DFA)).ascii_case_insensitive(true).build(self.asked.keys()).map_err(built)?;
             asked = Some(built_of);
             asked_by = self.asked.into_values().collect();
         }
@@ -219,6 +226,8 @@ impl Gathered {
             at: !self.at.is_empty(),
         };
         Ok(Detectors {
+            near: Near::new(&self.led_to, self.compiled.len()),
+            shortest_run: self.runs.iter().map(|(least, _)| *least).min().unwrap_or(usize::MAX),
             rules: self.rules,
             compiled: self.compiled,
             digest,

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use super::seen::{BEFORE, Marks, SHORTLY_BEFORE, Seen};
+use super::seen::{BEFORE, Marks, Seen};
 use super::{Detectors, View};
 use crate::mapped::{Mapped, small};
 use crate::spots::{Spot, spots};
@@ -144,7 +144,7 @@ impl Detectors {
 
     /// The text as it stands. Returns the runs that may be encoded texts.
     fn plain(&self, text: &str, key: Option<&str>, view: View, out: &mut Vec<Found>) -> Runs {
-        let mut seen = Seen { set: self, text, key, view, out, marks: Marks::new(), spoken: None };
+        let mut seen = Seen { set: self, text, key, view, out, marks: Marks::new(), spoken: None, may: None };
         for literal in self.literals.find_overlapping_iter(text) {
             let begun = self.begun.get(literal.pattern().as_usize());
             for detector in begun.into_iter().flatten() {
@@ -161,19 +161,21 @@ impl Detectors {
         spots(text.as_bytes(), &self.least, |spot| {
             match spot {
                 Spot::At(at) => self.at.iter().for_each(|detector| seen.try_at(*detector, at..at + 1, BEFORE)),
-                Spot::Colons { start, end, count } => {
+                Spot::Colons { start, end, count } if seen.anything_near() => {
                     for (_, detector) in self.colons.iter().filter(|(least, _)| count >= *least) {
-                        seen.try_at(*detector, start..end, SHORTLY_BEFORE);
+                        seen.try_near(*detector, start..end);
                     }
                 }
                 Spot::Digits(run) => seen.digits(run),
                 Spot::Run { start, end } => {
-                    for (_, detector) in self.runs.iter().filter(|(least, _)| end - start >= *least) {
-                        seen.try_at(*detector, start..end, SHORTLY_BEFORE);
+                    if end - start >= self.shortest_run && seen.anything_near() {
+                        for (_, detector) in self.runs.iter().filter(|(least, _)| end - start >= *least) {
+                            seen.try_near(*detector, start..end);
+                        }
                     }
                     join_lines(text.as_bytes(), &mut runs, start..end);
                 }
-                Spot::Encoded(_) => {}
+                Spot::Colons { .. } | Spot::Encoded(_) => {}
             }
             true
         });

@@ -7,7 +7,7 @@ use regex_automata::{Anchored, Input};
 use smallvec::SmallVec;
 
 use super::look::Found;
-use super::{Boundary, Compiled, Detectors, View, block, digits};
+use super::{Boundary, Compiled, Detectors, View, block, digits, near};
 use crate::mapped::small;
 use crate::spots::DigitRun;
 
@@ -15,7 +15,7 @@ use crate::spots::DigitRun;
 pub(super) const BEFORE: usize = 320;
 const BEHIND: usize = 16 * 1024;
 /// The same for anchors that are much of the match themselves: digits, colons, runs.
-pub(super) const SHORTLY_BEFORE: usize = 32;
+const SHORTLY_BEFORE: usize = 32;
 const SHORTLY_BEHIND: usize = 512;
 /// How far a token may go on without a blank, and how often that is tried in vain: text that only looks like one costs no more.
 const FAR: usize = 256 * 1024;
@@ -50,6 +50,8 @@ pub(super) struct Seen<'s> {
     pub marks: Marks,
     /// A bit for each detector whose words stand anywhere in the text or its key; found out when first asked.
     pub spoken: Option<SmallVec<[u64; 16]>>,
+    /// The same for those that can match at all beside a number or a long word.
+    pub may: Option<near::Bits>,
 }
 
 impl<'s> Seen<'s> {
@@ -73,6 +75,24 @@ impl<'s> Seen<'s> {
             }
         };
         &mut self.marks[at]
+    }
+
+    /// Whether any detector can match around a number or a long word of this text.
+    pub fn anything_near(&mut self) -> bool {
+        let (set, text, key) = (self.set, self.text, self.key);
+        let spoken = &mut self.spoken;
+        let may = self.may.get_or_insert_with(|| {
+            let spoken = spoken.get_or_insert_with(|| set.spoken(text, key));
+            set.near.may_match(text, spoken)
+        });
+        may.iter().any(|bits| *bits != 0)
+    }
+
+    /// Around a number or a long word.
+    pub fn try_near(&mut self, index: u16, anchor: Range<usize>) {
+        if self.may.as_ref().is_none_or(|may| near::has(may, index)) {
+            self.try_at(index, anchor, SHORTLY_BEFORE);
+        }
     }
 
     pub fn try_at(&mut self, index: u16, anchor: Range<usize>, before: usize) {
@@ -186,11 +206,13 @@ impl<'s> Seen<'s> {
         if digits::in_uuid(bytes, run) {
             return;
         }
-        for (_, detector) in set.digits.iter().filter(|(least, _)| run.count >= *least) {
-            self.try_at(*detector, run.start..run.end, SHORTLY_BEFORE);
-        }
-        for (_, detector) in set.dots.iter().filter(|(least, _)| run.dots >= *least) {
-            self.try_at(*detector, run.start..run.end, SHORTLY_BEFORE);
+        if self.anything_near() {
+            for (_, detector) in set.digits.iter().filter(|(least, _)| run.count >= *least) {
+                self.try_near(*detector, run.start..run.end);
+            }
+            for (_, detector) in set.dots.iter().filter(|(least, _)| run.dots >= *least) {
+                self.try_near(*detector, run.start..run.end);
+            }
         }
         for (index, detector, wanted) in set.windowed() {
             if run.count < wanted.0 || !self.is_spoken_of(index, detector) {

@@ -61,7 +61,10 @@ impl Walk<'_, '_> {
         let mut first = 0;
         for cut in 1..=list.len() {
             let goes_on = match (list.get(cut - 1), list.get(cut)) {
-                (Some(before), Some(after)) => cuts(piece(*before), piece(*after)),
+                (Some(before), Some(after)) => {
+                    let (before, after) = (piece(*before), piece(*after));
+                    cuts(before, after) && (of != Neighbourhood::Members || !(is_whole(before) || is_whole(after)))
+                }
                 _ => false,
             };
             if !goes_on {
@@ -168,6 +171,25 @@ pub(super) fn cuts(before: &[u8], after: &[u8]) -> bool {
     let mixed = tail.clone().chain(head.clone()).any(|byte| is_digit(*byte));
     let address = tail.chain(head).any(|byte| *byte == b'@');
     address || (long && mixed)
+}
+
+/// Identifiers, times, digests and addresses of pages fill half of all answers, and are nobody's half.
+fn is_whole(piece: &[u8]) -> bool {
+    let shaped = |shape: &[u8]| {
+        piece.len() >= shape.len()
+            && piece.iter().zip(shape).all(|(byte, wanted)| match wanted {
+                b'0' => byte.is_ascii_digit(),
+                b'x' => byte.is_ascii_hexdigit(),
+                _ => byte == wanted,
+            })
+    };
+    match piece.len() {
+        36 if shaped(b"xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx") => true,
+        32 | 40 | 64 if piece.iter().all(u8::is_ascii_hexdigit) => true,
+        _ => {
+            shaped(b"0000-00-00T00:00") || shaped(b"0000-00-00 00:00") || piece.starts_with(b"https://") || piece.starts_with(b"http://")
+        }
+    }
 }
 
 fn floor(text: &str, at: usize) -> usize {

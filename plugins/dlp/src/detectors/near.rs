@@ -1,0 +1,275 @@
+//! Which detectors can match at all in a text, found in one pass for all of them.
+//!
+//! Numbers and long words lead to half a hundred patterns, and nearly all of them fail in nearly every text. Here they are one
+//! automaton, begun wherever a match may begin; a detector that it does not name need not be tried. It may name too many.
+
+use regex_automata::hybrid::dfa::{Cache, DFA};
+use regex_automata::nfa::thompson;
+use regex_automata::util::pool::Pool;
+use regex_automata::util::syntax;
+use regex_automata::{Anchored, Input, MatchKind, PatternSet};
+use smallvec::SmallVec;
+
+use super::Boundary;
+
+/// One bit for each detector.
+pub(super) type Bits = SmallVec<[u64; 16]>;
+type Caches = Pool<Cache, Box<dyn Fn() -> Cache + Send + Sync + std::panic::UnwindSafe + std::panic::RefUnwindSafe>>;
+
+/// All beginnings together may read the text so many times; a text that asks for more is not sorted out.
+const BUDGET: usize = 6;
+const SMALL_CHANGE: usize = 1024;
+
+/// A detector that a number or a long word leads to.
+pub(super) struct LedTo {
+    pub index: u16,
+    pub boundary: Boundary,
+    pub pattern: String,
+    pub needs_words: bool,
+}
+
+/// The detectors that need the same surroundings.
+struct Group {
+    automaton: DFA,
+    caches: Caches,
+    /// Detectors, by their place in the automaton.
+    of: Vec<u16>,
+    /// Bytes that any of them begins with.
+    first: Box<[bool; 256]>,
+    /// Whether a match may begin behind this byte.
+    behind: fn(u8) -> bool,
+}
+
+/// Built once for a set of detectors.
+#[derive(Default)]
+pub(super) struct Near {
+    groups: Vec<Group>,
+    /// Whom the automata say nothing about.
+    unknown: Bits,
+    /// Who needs words nearby.
+    required: Bits,
+}
+
+impl Near {
+    /// Those that a number or a long word leads to, of how many detectors.
+    pub fn new(led_to: &[LedTo], detectors: usize) -> Self {
+        let none: Bits = SmallVec::from_elem(0, detectors.div_ceil(64));
+        let mut near = Self { groups: Vec::new(), unknown: none.clone(), required: none };
+        for one in led_to {
+            set(&mut near.unknown, one.index);
+            if one.needs_words {
+                set(&mut near.required, one.index);
+            }
+        }
+        let kinds: [(fn(Boundary) -> bool, fn(u8) -> bool); 2] = [
+            (|boundary| matches!(boundary, Boundary::Word | Boundary::Token), |byte| !byte.is_ascii_alphanumeric()),
+            (|boundary| boundary == Boundary::Digit, |byte| !byte.is_ascii_digit()),
+        ];
+        for (belongs, behind) in kinds {
+            // Whoever asks for words nearby is seldom asked at all, and would keep the automaton busy with every word.
+            let own = led_to.iter().filter(|one| belongs(one.boundary) && !one.needs_words);
+            let own = own.filter(|one| automaton(&[one.pattern.as_str()]).is_some());
+            let (of, texts): (Vec<u16>, Vec<&str>) = own.map(|one| (one.index, one.pattern.as_str())).unzip();
+            let Some(automaton) = automaton(&texts).filter(|_| !of.is_empty()) else { continue };
+            for index in &of {
+                clear(&mut near.unknown, *index);
+            }
+            let first = Box::new(first_bytes(&automaton));
+            let for_caches = automaton.clone();
+            let caches: Caches = Pool::new(Box::new(move || for_caches.create_cache()));
+            near.groups.push(Group { automaton, caches, of, first, behind });
+        }
+        near
+    }
+
+    /// Those that may match somewhere in the text, and all of whom nothing is known; of those who need words nearby only the
+    /// ones that were spoken of.
+    pub fn may_match(&self, text: &str, spoken: &Bits) -> Bits {
+        let mut bits = self.unknown.clone();
+        if self.groups.iter().any(|group| group.run(text.as_bytes(), &mut bits).is_none()) {
+            bits.iter_mut().for_each(|bits| *bits = u64::MAX);
+        }
+        for ((bits, required), spoken) in bits.iter_mut().zip(&self.required).zip(spoken) {
+            *bits &= !required | spoken;
+        }
+        bits
+    }
+}
+
+impl Group {
+    /// `None` where that would take too long.
+    fn run(&self, text: &[u8], bits: &mut Bits) -> Option<()> {
+        let mut cache = self.caches.get();
+        let mut matched = PatternSet::new(self.of.len());
+        let mut budget = text.len().saturating_mul(BUDGET).saturating_add(SMALL_CHANGE);
+        let mut before = b' ';
+        for (at, byte) in text.iter().enumerate() {
+            let begins = (self.behind)(before) && self.first.get(usize::from(*byte)).copied().unwrap_or(true);
+            before = *byte;
+            if begins {
+                let input = Input::new(text).span(at..text.len()).anchored(Anchored::Yes);
+                budget = budget.checked_sub(self.walk(&mut cache, &input, &mut matched)?)?;
+            }
+        }
+        for index in matched.iter().filter_map(|pattern| self.of.get(pattern.as_usize())) {
+            set(bits, *index);
+        }
+        Some(())
+    }
+
+    /// Every pattern that matches from where the input begins; how many bytes that took.
+    fn walk(&self, cache: &mut Cache, input: &Input<'_>, matched: &mut PatternSet) -> Option<usize> {
+        let text = input.haystack();
+        let mut state = self.automaton.start_state_forward(cache, input).ok()?;
+        for at in input.start()..input.end() {
+            state = self.automaton.next_state(cache, state, *text.get(at)?).ok()?;
+            if state.is_tagged() {
+                if state.is_match() {
+                    self.note(cache, state, matched);
+                } else if state.is_dead() {
+                    return Some(at - input.start() + 1);
+                } else if state.is_quit() {
+                    return None;
+                }
+            }
+        }
+        let state = self.automaton.next_eoi_state(cache, state).ok()?;
+        if state.is_match() {
+            self.note(cache, state, matched);
+        }
+        Some(input.end() - input.start() + 1)
+    }
+
+    fn note(&self, cache: &Cache, state: regex_automata::hybrid::LazyStateID, matched: &mut PatternSet) {
+        for index in 0..self.automaton.match_len(cache, state) {
+            matched.insert(self.automaton.match_pattern(cache, state, index));
+        }
+    }
+}
+
+pub(super) fn has(bits: &Bits, index: u16) -> bool {
+    bits.get(usize::from(index / 64)).is_some_and(|bits| bits & (1 << (index % 64)) != 0)
+}
+
+fn set(bits: &mut Bits, index: u16) {
+    if let Some(bits) = bits.get_mut(usize::from(index / 64)) {
+        *bits |= 1 << (index % 64);
+    }
+}
+
+fn clear(bits: &mut Bits, index: u16) {
+    if let Some(bits) = bits.get_mut(usize::from(index / 64)) {
+        *bits &= !(1 << (index % 64));
+    }
+}
+
+fn automaton(patterns: &[&str]) -> Option<DFA> {
+    DFA::builder()
+        .configure(DFA::config().match_kind(MatchKind::All).cache_capacity(4 << 20))
+        .syntax(syntax::Config::new().unicode(false).utf8(false).nest_limit(64))
+        .thompson(thompson::Config::new().utf8(false).shrink(false))
+        .build_many(patterns)
+        .ok()
+}
+
+/// Asked of the automaton itself, behind every kind of byte that it tells apart.
+fn first_bytes(automaton: &DFA) -> [bool; 256] {
+    let mut cache = automaton.create_cache();
+    std::array::from_fn(|byte| {
+        let byte = u8::try_from(byte).unwrap_or_default();
+        [None, Some(b' '), Some(b'a'), Some(b'\n'), Some(b'\r')].into_iter().any(|before| {
+            let text = [before.unwrap_or(b' '), byte];
+            let text = text.get(usize::from(before.is_none())..).unwrap_or_default();
+            let input = Input::new(text).span(text.len() - 1..text.len()).anchored(Anchored::Yes);
+            let Ok(start) = automaton.start_state_forward(&mut cache, &input) else { return true };
+            automaton.next_state(&mut cache, start, byte).map_or(true, |state| !state.is_dead())
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::fs;
+    use std::path::Path;
+
+    use proptest::prelude::*;
+    use serde::Deserialize;
+
+    use super::*;
+    use crate::{Detectors, Hit, WrittenDetector};
+
+    #[derive(Deserialize)]
+    struct File {
+        detectors: Vec<WrittenDetector>,
+    }
+
+    /// Every shipped detector, sorted out beforehand or not.
+    fn shipped(sorted_out: bool) -> Detectors {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies/dlp");
+        let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let texts = files.filter(|file| file.extension().is_some_and(|end| end == "yaml"));
+        let mut written: Vec<WrittenDetector> = texts
+            .flat_map(|file| serde_saphyr::from_str::<File>(&fs::read_to_string(file).unwrap()).unwrap().detectors)
+            .collect();
+        written.sort_by(|one, other| one.id.cmp(&other.id));
+        let mut set = Detectors::compile(written).unwrap();
+        if !sorted_out {
+            set.near.unknown.iter_mut().for_each(|bits| *bits = u64::MAX);
+        }
+        set
+    }
+
+    fn hits(set: &Detectors, text: &str) -> Vec<Hit> {
+        let mut out = Vec::new();
+        set.scan(text, None, &mut out);
+        out
+    }
+
+    /// Digits, separators, words of a few letters, and beginnings of what is looked for.
+    fn texts() -> impl Strategy<Value = String> {
+        let part = prop_oneof![
+            "[0-9]{1,12}",
+            "[ ./:+()_-]{1,2}",
+            "[0-9a-f]{2,40}",
+            "[A-Za-z0-9]{1,34}",
+            proptest::sample::select(vec![
+                "536-22-8719", "+41 44 668 18 00", "SK", "AC", "1000.", "t1.", "SG.", "ssn", "phone: ", "10.1.2.3", "fe80::1", "x", "\u{e9}",
+                "RSSMRA85T10A562S", "00:1b:44:11:3a:b7",
+            ])
+            .prop_map(str::to_owned),
+        ];
+        proptest::collection::vec(part, 1..12).prop_map(|parts| parts.concat())
+    }
+
+    #[test]
+    fn sorting_out_loses_nothing() {
+        let (with, without) = (shipped(true), shipped(false));
+        let config = ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() };
+        proptest!(config, |(text in texts())| {
+            prop_assert_eq!(hits(&with, &text), hits(&without, &text), "{}", text);
+        });
+    }
+
+    #[test]
+    fn most_numbers_and_words_lead_to_nobody() {
+        let set = shipped(true);
+        let none = SmallVec::from_elem(0, set.compiled.len().div_ceil(64));
+        let named = |text: &str| set.near.may_match(text, &none).iter().map(|bits| bits.count_ones()).sum::<u32>();
+        for text in ["3f2504e0-4f89-41d3-9a0c-0305e82c3301", "2026-11-16T13:05:07.123Z", "order 1234", "release-notes-for-may"] {
+            assert_eq!(named(text), 0, "{text}");
+        }
+        assert!(named("536-22-8719") > 0 && named("SK0123456789abcdef0123456789abcdef") > 0);
+        // Behind a letter only those that ask for no digit beside them.
+        assert!(named("x536-22-8719") > 0 && named("xSK0123456789abcdef0123456789abcdef") == 0);
+    }
+
+    #[test]
+    fn a_text_that_would_take_too_long_is_not_sorted_out() {
+        let set = shipped(true);
+        let none = SmallVec::from_elem(0, set.compiled.len().div_ceil(64));
+        let text = "t1.".to_owned() + &"Aa0-".repeat(4_000);
+        let led = set.near.may_match(&text, &none);
+        assert!(led.iter().map(|bits| bits.count_ones()).sum::<u32>() > 40, "everybody is tried");
+    }
+}
