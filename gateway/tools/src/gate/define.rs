@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use gateway_core::Principal;
 use gateway_core::gate::{Refusal, Spec};
 use serde_json::{Map, Value, json};
 
 use super::keeper::Gatekeeper;
 use super::{argument, schema};
-use crate::builtin::{BuiltinTool, ToolFailure, ToolSpec, annotations};
+use crate::builtin::{BuiltinTool, Called, ToolFailure, ToolSpec, annotations};
 
 pub(super) struct Define {
     spec: ToolSpec,
@@ -28,7 +27,11 @@ impl BuiltinTool for Define {
         &self.spec
     }
 
-    async fn run(&self, caller: &Principal, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
+    async fn run(
+        &self,
+        Called { caller, .. }: Called<'_>,
+        arguments: &Map<String, Value>,
+    ) -> Result<Value, ToolFailure> {
         let spec = Spec::read(argument(arguments, "spec")).map_err(Refusal::Spec)?;
         // `default_tenant_id` is part of what is hashed, and names nobody: a tenant is always the caller's.
         let caller = self.keeper.caller(caller, None).await?;

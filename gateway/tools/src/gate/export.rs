@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use gateway_core::Principal;
 use gateway_core::gate::runpack::{ArtifactKind, MANIFEST, pack};
 use gateway_core::gate::shelf::PackPath;
 use gateway_core::gate::{GateTime, Id, TenantText};
@@ -12,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::keeper::{Caller, Gatekeeper};
 use super::{failed, schema, typed, unknown, unshelved};
-use crate::builtin::{BuiltinTool, ToolFailure, ToolSpec, annotations};
+use crate::builtin::{BuiltinTool, Called, ToolFailure, ToolSpec, annotations};
 
 /// Each directory on the way is asked about.
 const DEEPEST: usize = 64;
@@ -34,7 +33,11 @@ impl BuiltinTool for Export {
         &self.spec
     }
 
-    async fn run(&self, caller: &Principal, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
+    async fn run(
+        &self,
+        Called { caller, .. }: Called<'_>,
+        arguments: &Map<String, Value>,
+    ) -> Result<Value, ToolFailure> {
         let scenario_id: Id = typed(arguments, "scenario_id")?;
         let run_id: Id = typed(arguments, "run_id")?;
         let at: GateTime = typed(arguments, "generated_at")?;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use gateway_core::Principal;
 use gateway_core::evidence::Asking;
 use gateway_core::gate::evidence::EvidenceContext;
 use gateway_core::gate::spec::EvidenceQuery;
@@ -11,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::keeper::Gatekeeper;
 use super::{argument, failed, invalid, schema, unknown};
-use crate::builtin::{BuiltinTool, ToolFailure, ToolSpec, annotations};
+use crate::builtin::{BuiltinTool, Called, ToolFailure, ToolSpec, annotations};
 
 pub(super) struct Query {
     spec: ToolSpec,
@@ -30,7 +29,11 @@ impl BuiltinTool for Query {
         &self.spec
     }
 
-    async fn run(&self, caller: &Principal, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
+    async fn run(
+        &self,
+        Called { caller, .. }: Called<'_>,
+        arguments: &Map<String, Value>,
+    ) -> Result<Value, ToolFailure> {
         let query =
             EvidenceQuery::read_alone(argument(arguments, "query"), "query").map_err(|faults| invalid(&faults))?;
         let context =

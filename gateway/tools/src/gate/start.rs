@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use gateway_core::Principal;
 use gateway_core::gate::engine::{self, Rules};
 use gateway_core::gate::run::RunConfig;
 use gateway_core::gate::{GateTime, Id, RunState};
@@ -11,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::keeper::Gatekeeper;
 use super::{argument, failed, invalid, schema, typed};
-use crate::builtin::{BuiltinTool, ToolFailure, ToolSpec, annotations};
+use crate::builtin::{BuiltinTool, Called, ToolFailure, ToolSpec, annotations};
 
 pub(super) struct Start {
     spec: ToolSpec,
@@ -30,7 +29,11 @@ impl BuiltinTool for Start {
         &self.spec
     }
 
-    async fn run(&self, caller: &Principal, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
+    async fn run(
+        &self,
+        Called { caller, .. }: Called<'_>,
+        arguments: &Map<String, Value>,
+    ) -> Result<Value, ToolFailure> {
         let scenario_id: Id = typed(arguments, "scenario_id")?;
         let at: GateTime = typed(arguments, "started_at")?;
         let issue: bool = typed(arguments, "issue_entry_packets")?;

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use gateway_core::Principal;
 use gateway_core::gate::Id;
 use gateway_core::gate::requests::{Asked, StatusRequest};
 use serde_json::{Map, Value};
 
 use super::keeper::Gatekeeper;
 use super::{argument, invalid, schema, typed, written};
-use crate::builtin::{BuiltinTool, ToolFailure, ToolSpec, annotations};
+use crate::builtin::{BuiltinTool, Called, ToolFailure, ToolSpec, annotations};
 
 pub(super) struct Status {
     spec: ToolSpec,
@@ -29,7 +28,11 @@ impl BuiltinTool for Status {
         &self.spec
     }
 
-    async fn run(&self, caller: &Principal, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
+    async fn run(
+        &self,
+        Called { caller, .. }: Called<'_>,
+        arguments: &Map<String, Value>,
+    ) -> Result<Value, ToolFailure> {
         let scenario_id: Id = typed(arguments, "scenario_id")?;
         let Asked { request, tenant_id } =
             StatusRequest::read(argument(arguments, "request"), "request").map_err(|faults| invalid(&faults))?;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use gateway_core::Principal;
 use gateway_core::gate::Id;
 use gateway_core::gate::engine::Call;
 use gateway_core::gate::records::TriggerEvent;
@@ -12,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::keeper::Gatekeeper;
 use super::{argument, invalid, schema, typed, written};
-use crate::builtin::{BuiltinTool, ToolFailure, ToolSpec, annotations};
+use crate::builtin::{BuiltinTool, Called, ToolFailure, ToolSpec, annotations};
 
 pub(super) struct Trigger {
     spec: ToolSpec,
@@ -31,7 +30,11 @@ impl BuiltinTool for Trigger {
         &self.spec
     }
 
-    async fn run(&self, caller: &Principal, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
+    async fn run(
+        &self,
+        Called { caller, .. }: Called<'_>,
+        arguments: &Map<String, Value>,
+    ) -> Result<Value, ToolFailure> {
         let scenario_id: Id = typed(arguments, "scenario_id")?;
         let Asked { request: event, tenant_id } =
             TriggerEvent::read(argument(arguments, "trigger"), "trigger").map_err(|faults| invalid(&faults))?;

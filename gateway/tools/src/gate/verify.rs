@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use gateway_core::Principal;
 use gateway_core::gate::shelf::PackPath;
 use serde_json::{Map, Value, json};
 
 use super::export::taken;
 use super::keeper::Gatekeeper;
 use super::{schema, typed, unshelved};
-use crate::builtin::{BuiltinTool, ToolFailure, ToolSpec, annotations};
+use crate::builtin::{BuiltinTool, Called, ToolFailure, ToolSpec, annotations};
 
 pub(super) struct Verify {
     spec: ToolSpec,
@@ -29,7 +28,11 @@ impl BuiltinTool for Verify {
         &self.spec
     }
 
-    async fn run(&self, caller: &Principal, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
+    async fn run(
+        &self,
+        Called { caller, .. }: Called<'_>,
+        arguments: &Map<String, Value>,
+    ) -> Result<Value, ToolFailure> {
         let directory: String = typed(arguments, "runpack_dir")?;
         let manifest: String = typed(arguments, "manifest_path")?;
         let manifest = manifest
