@@ -43,7 +43,8 @@ impl Walk<'_> {
     /// Neither a read nor a plain write: refused wherever it stands.
     pub(super) fn side_effect(&mut self, kind: Kind, word: &str) {
         self.is(Class::SideEffect, kind);
-        self.refuse(Rule::Statement, only_reads(word));
+        let five = FIVE.into_iter().find(|five| word.starts_with(five));
+        self.refuse(Rule::Statement, five.map_or_else(|| only_reads(word), denied_operation));
     }
 
     pub(super) fn unknown(&mut self, what: &str) {
