@@ -1,6 +1,6 @@
 //! Whether a text that nobody has declared is SQL or prose, and how it is read when nobody said whose SQL it is.
 
-use crate::{Ask, Class, Dialect, Guard, Read, other};
+use crate::{Ask, Class, Dialect, Guard, Read, other, postgres};
 
 /// Longer than any prose that anybody would search with: read as SQL where it begins like it.
 const LONGEST_PROSE: usize = 64 * 1024;
@@ -12,7 +12,7 @@ pub fn looks_like_sql(text: &str) -> bool {
     let (first, second) = (word(0), word(1));
     let has = |wanted: &str| words.iter().any(|word| word == wanted);
     let symbols = |some: &[char]| text.contains(some);
-    let whole = || text.len() > LONGEST_PROSE || other::parses(text);
+    let whole = || text.len() > LONGEST_PROSE || other::parses(text) || postgres::parses(text);
     follows(text)
         || match first {
             "SELECT" => {
@@ -29,32 +29,50 @@ pub fn looks_like_sql(text: &str) -> bool {
                 ];
                 acts.contains(&second) && words.len() > 2
             }
-            "INSERT" => has("INTO") || (second == "OVERWRITE"),
-            "REPLACE" | "MERGE" | "UPSERT" => second == "INTO",
-            "DELETE" => second == "FROM" || (has("FROM") && whole()),
-            "UPDATE" => has("SET") && symbols(&['=']),
-            "CREATE" | "DROP" | "ALTER" => is_thing(&words),
-            "TRUNCATE" => second == "TABLE" || words.len() == 2,
-            "GRANT" => has("TO") && (has("ON") || words.len() <= 4),
-            "REVOKE" => has("FROM") && (has("ON") || words.len() <= 4),
-            "COPY" => has("FROM") || has("TO"),
-            "LOAD" => second == "DATA" || second == "XML" || second == "EXTENSION",
-            "CALL" | "EXECUTE" | "EXEC" => symbols(&['(']) || second == "IMMEDIATE",
-            "DO" => symbols(&['$', '\'', '(']),
-            "SET" => symbols(&['=']) || second == "ROLE" || ["SESSION", "LOCAL", "GLOBAL"].contains(&second),
-            "RESET" => second == "ALL" || second == "ROLE",
-            "PREPARE" => has("AS") || has("FROM"),
-            "ATTACH" => second == "DATABASE" || (has("AS") && symbols(&['\'', '"'])),
-            "DETACH" => second == "DATABASE" || words.len() == 2,
+            "INSERT" if has("INTO") || (second == "OVERWRITE") => true,
+            "REPLACE" | "MERGE" | "UPSERT" if second == "INTO" => true,
+            "DELETE" if second == "FROM" || (has("FROM") && whole()) => true,
+            "UPDATE" if has("SET") && symbols(&['=']) => true,
+            "CREATE" | "DROP" | "ALTER" if is_thing(&words) => true,
+            "TRUNCATE" if second == "TABLE" || words.len() == 2 => true,
+            "GRANT" if has("TO") && (has("ON") || words.len() <= 4) => true,
+            "REVOKE" if has("FROM") && (has("ON") || words.len() <= 4) => true,
+            "COPY" if has("FROM") || has("TO") => true,
+            "LOAD" if second == "DATA" || second == "XML" || second == "EXTENSION" => true,
+            "CALL" | "EXECUTE" | "EXEC" if symbols(&['(']) || second == "IMMEDIATE" => true,
+            "EXEC" if symbols(&['\'', '@']) => true,
+            "DO" if symbols(&['$', '\'', '(']) => true,
+            "SET" if symbols(&['=']) || second == "ROLE" || ["SESSION", "LOCAL", "GLOBAL"].contains(&second) => true,
+            "RESET" if second == "ALL" || second == "ROLE" => true,
+            "PREPARE" if has("AS") || has("FROM") => true,
+            "ATTACH" if second == "DATABASE" || (has("AS") && symbols(&['\'', '"'])) => true,
+            "DETACH" if second == "DATABASE" || words.len() == 2 => true,
             "PRAGMA" => words.len() > 1,
-            "LOCK" | "UNLOCK" => second == "TABLE" || second == "TABLES",
-            "REFRESH" => second == "MATERIALIZED",
-            "REINDEX" | "VACUUM" | "CHECKPOINT" | "ANALYZE" | "CLUSTER" => words.len() <= 2,
-            "HANDLER" => has("OPEN") || has("READ"),
-            "RENAME" => second == "TABLE",
+            "LOCK" | "UNLOCK" if second == "TABLE" || second == "TABLES" => true,
+            "REFRESH" if second == "MATERIALIZED" => true,
+            "REINDEX" | "VACUUM" | "CHECKPOINT" | "ANALYZE" | "CLUSTER" if words.len() <= 2 => true,
+            "HANDLER" if has("OPEN") || has("READ") => true,
+            "RENAME" if second == "TABLE" => true,
+            "KILL" if second.parse::<u64>().is_ok() || second == "QUERY" || second == "CONNECTION" => true,
+            "FLUSH" if FLUSHED.contains(&second) => true,
+            "OPTIMIZE" | "REPAIR" | "CHECK" | "CHECKSUM" if second == "TABLE" || second == "TABLES" => true,
+            // Two plain words are prose more often than not, and little is done by these.
+            "LISTEN" | "NOTIFY" | "FETCH" | "CLOSE" | "MOVE" | "OPEN" | "RESET" | "EXECUTE" | "DEALLOCATE"
+            | "DISCARD" | "USE" | "HELP" | "RELEASE" | "SAVEPOINT" | "LOAD" | "START" | "CHANGE" | "STOP"
+                if words.len() <= 2 && !symbols(&SIGNS) =>
+            {
+                false
+            }
+            acts if words.len() > 1 && other::acts(acts) => {
+                text.len() > LONGEST_PROSE || postgres::parses(text) || (symbols(&SIGNS) && other::parses(text))
+            }
             _ => false,
         }
 }
+
+/// Signs that hardly any prose is without words of SQL around.
+const SIGNS: [char; 9] = ['(', ')', '=', ';', '\'', '"', '`', '@', '*'];
+const FLUSHED: [&str; 6] = ["TABLES", "PRIVILEGES", "LOGS", "HOSTS", "STATUS", "BINARY"];
 
 /// Things that are created, dropped and altered, within the words that may stand before them.
 fn is_thing(words: &[String]) -> bool {
@@ -107,19 +125,7 @@ fn follows(text: &str) -> bool {
         let words = words(after);
         let first = words.first().map_or("", |word| word.as_str());
         words.len() > 1
-            && matches!(
-                first,
-                "SELECT"
-                    | "INSERT"
-                    | "DELETE"
-                    | "UPDATE"
-                    | "DROP"
-                    | "ALTER"
-                    | "CREATE"
-                    | "TRUNCATE"
-                    | "GRANT"
-                    | "REVOKE"
-            )
+            && (other::acts(first) || ["SELECT", "WITH", "VALUES", "EXPLAIN"].contains(&first))
             && looks_like_sql(after)
     })
 }
@@ -212,6 +218,36 @@ mod tests {
             "please; drop table t",
             "/*!50000 drop table t */",
             "merge into t using u on a = b when matched then delete",
+            // Only some grammar knows these.
+            "truncate t cascade",
+            "truncate a, b",
+            "reindex table t",
+            "vacuum full t",
+            "vacuum (full, analyze) t",
+            "cluster t using i",
+            "lock t",
+            "lock table only t in access exclusive mode",
+            "comment on table t is 'x'",
+            "reassign owned by a to b",
+            "alter default privileges in schema s grant select on tables to u",
+            "create unlogged table t (a int)",
+            "drop foreign table t",
+            "insert t values (1)",
+            "replace t values (1)",
+            "delete t where a = 1",
+            "exec xp_cmdshell 'dir'",
+            "begin; call p()",
+            "begin; truncate t, u",
+            "select 1; vacuum full t",
+            "select pg_read_file($$/etc/passwd$$)",
+            "select lo_unlink(E'5')",
+            "select (array[pg_reload_conf()])[1]",
+            "notify c, 'x'",
+            "kill 7",
+            "flush privileges",
+            "optimize table t",
+            "import foreign schema s from server x into y",
+            "security label on table t is 'x'",
         ] {
             assert!(looks_like_sql(text), "{text}");
         }
@@ -281,6 +317,29 @@ mod tests {
             "how do I delete rows?",
             "what is an insert statement",
             "pragma",
+            "reset password",
+            "fetch results",
+            "move forward",
+            "open source",
+            "close door",
+            "start here",
+            "use cases",
+            "change log",
+            "check engine light",
+            "comment on the article",
+            "move the meeting to Friday",
+            "start a new project",
+            "backup of my phone",
+            "restore the old version, please",
+            "import taxes in Germany",
+            "delete my account, please",
+            "replace the battery (AA)",
+            "end of the year report",
+            "get me a coffee",
+            "open the file 'notes'",
+            "go home",
+            "if it rains tomorrow",
+            "while you were sleeping",
         ] {
             assert!(!looks_like_sql(text), "{text}");
         }

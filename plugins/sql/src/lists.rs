@@ -27,7 +27,8 @@ pub struct WrittenList {
     /// Functions that tell of the database itself: like its tables they are refused where there is a list of tables.
     #[serde(default)]
     pub catalogue_functions: BTreeSet<String>,
-    /// Functions that act and can be called as if they were a column, as in `('s'::regclass).nextval`.
+    /// Functions that act and can be called as if they were a column, as in `('s'::regclass).nextval`: whole names, or the
+    /// beginning of one followed by `*`.
     #[serde(default)]
     pub never_columns: BTreeSet<String>,
     #[serde(default)]
@@ -69,6 +70,8 @@ pub struct DialectList {
     table_readers: HashMap<Box<str>, usize>,
     catalogue_functions: HashSet<Box<str>>,
     never_columns: HashSet<Box<str>>,
+    /// Beginnings of such names.
+    never_beginnings: Vec<Box<str>>,
     operators: HashSet<Box<str>>,
     catalogues: Vec<Box<str>>,
     pub show: Show,
@@ -90,6 +93,12 @@ impl From<WrittenList> for DialectList {
             table_functions: written.table_functions.into_iter().map(String::into_boxed_str).collect(),
             table_readers: written.table_readers.into_iter().map(|(name, at)| (name.into_boxed_str(), at)).collect(),
             catalogue_functions: written.catalogue_functions.into_iter().map(String::into_boxed_str).collect(),
+            never_beginnings: written
+                .never_columns
+                .iter()
+                .filter_map(|name| name.strip_suffix('*'))
+                .map(Into::into)
+                .collect(),
             never_columns: written.never_columns.into_iter().map(String::into_boxed_str).collect(),
             operators: written.operators.into_iter().map(String::into_boxed_str).collect(),
             catalogues: written.catalogues.into_iter().map(String::into_boxed_str).collect(),
@@ -116,6 +125,11 @@ impl DialectList {
         self.table_functions.contains(name)
     }
 
+    /// The same, where there may be a limit to the number of its arguments.
+    pub fn has_table_function_of(&self, name: &str, arguments: usize) -> bool {
+        self.has_table_function(name) && self.arity.get(name).is_none_or(|range| range.contains(&arguments))
+    }
+
     pub fn has_operator(&self, name: &str) -> bool {
         self.operators.contains(name)
     }
@@ -125,7 +139,7 @@ impl DialectList {
     }
 
     pub fn is_never_a_column(&self, name: &str) -> bool {
-        self.never_columns.contains(name)
+        self.never_columns.contains(name) || self.never_beginnings.iter().any(|start| name.starts_with(&**start))
     }
 
     /// Which argument of a function names a table.

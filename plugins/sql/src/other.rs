@@ -4,10 +4,12 @@
 //! Then the tree (`walk`), every part of which is either known to do nothing or a reason to refuse.
 
 mod acts;
+mod alias;
 mod calls;
 mod expr;
 mod lex;
 mod names;
+mod plain;
 mod tell;
 #[cfg(test)]
 mod tests;
@@ -42,9 +44,24 @@ pub fn parses(text: &str) -> bool {
     })
 }
 
-/// Whether where quotes, comments and statements end does not depend on who reads it.
+/// Whether a statement that begins with this word is no read.
+pub fn acts(word: &str) -> bool {
+    acts::act(word).is_some() || ["SECURITY", "DENY", "RECONFIGURE", "DBCC", "BULK", "WAITFOR"].contains(&word)
+}
+
+/// Whether where quotes, comments and statements end depends on who reads it.
 pub fn doubt(text: &str) -> Option<Read> {
-    lex::scan(text, Dialect::Generic).err().map(|(rule, reason)| Read::invalid(rule, reason))
+    let read = || {
+        lex::scan(text, Dialect::Generic)?;
+        let tokens = Tokenizer::new(&GenericDialect {}, text).tokenize_with_location();
+        let tokens = tokens.map_err(|_| (Rule::Syntax, "the text is not understood".to_owned()))?;
+        Ok(statements_of(&tokens).iter().find_map(|written| alias::that_acts(written)))
+    };
+    match read() {
+        Ok(None) => None,
+        Ok(Some(word)) => Some(Read::invalid(Rule::Ambiguous, alias::told(&word))),
+        Err((rule, reason)) => Some(Read::invalid(rule, reason)),
+    }
 }
 
 struct Parsed {
@@ -64,6 +81,7 @@ fn parse(text: &str, dialect: Dialect) -> Result<Parsed, lex::Fault> {
     let tokens = tokens.map_err(|_| (Rule::Syntax, "the text is not understood".to_owned()))?;
     lex::check(&tokens, &shape)?;
     let written = statements_of(&tokens);
+    let tokens = plain::words(tokens, dialect);
     let mut parser = Parser::new(grammar).with_recursion_limit(RECURSION).with_tokens_with_locations(tokens);
     let statements = parser.parse_statements().map_err(drop);
     // It stops at an END without a word: what stands behind it would be sent and not read.
@@ -91,6 +109,17 @@ fn first_word(written: &[Token]) -> String {
     first.and_then(word).unwrap_or_default()
 }
 
+/// What the words of a statement say that it does.
+fn act_of(written: &[Token]) -> Option<(Class, Kind)> {
+    let words: Vec<_> = written.iter().skip_while(|token| **token == Token::LParen).map_while(word).take(16).collect();
+    let words = match words.first().map(String::as_str) {
+        // Whose it is may stand between, in quotes and with signs: `CREATE DEFINER = 'a'@'b' TRIGGER`.
+        Some("CREATE") => written.iter().filter_map(word).take(16).collect(),
+        _ => words,
+    };
+    acts::of_words(words.iter().map(String::as_str))
+}
+
 fn judge(parsed: &Parsed, ask: &Ask<'_>, list: &DialectList) -> Read {
     let Some(first) = parsed.written.first() else {
         return Read::invalid(Rule::Syntax, "there is no statement");
@@ -108,7 +137,7 @@ fn judge(parsed: &Parsed, ask: &Ask<'_>, list: &DialectList) -> Read {
             .collect()
         }
         // The body of a trigger has statements of its own.
-        (Ok(statements), None) if statements.len() == 1 && acts::act(&first_word(first)).is_some() => {
+        (Ok(statements), None) if statements.len() == 1 && act_of(first).is_some() => {
             statements.iter().map(|statement| of_statement(first, statement, ask, list)).collect()
         }
         (Ok(_), None) => return Read::invalid(Rule::Ambiguous, "it is not sure where statements end"),
@@ -150,7 +179,7 @@ fn worse(first: Read, second: Read) -> Read {
 /// The parser gave up: what the first word says is all there is.
 fn not_understood(written: &[Token]) -> Read {
     let first = first_word(written);
-    match acts::act(&first) {
+    match act_of(written) {
         Some((class, kind)) => {
             let mut read = Read::refused(class, kind, Rule::Syntax, acts::told(&first));
             read.beyond_writing = read.refused.clone();
@@ -165,11 +194,12 @@ fn of_statement(written: &[Token], statement: &Statement, ask: &Ask<'_>, list: &
     let first = first_word(written);
     let mut kind = Kind::Reads;
     match statement {
-        Statement::Query(query) if acts::act(&first).is_none() => {
+        Statement::Query(query) if act_of(written).is_none() => {
             walk.query(query);
             if walk.class == Class::Write {
                 kind = act_inside(written);
                 all_of(statement, &mut walk);
+                by_words_of_a_write(written, &mut walk);
             }
             by_words(written, &mut walk);
         }
@@ -188,11 +218,14 @@ fn of_statement(written: &[Token], statement: &Statement, ask: &Ask<'_>, list: &
             walk.refuse(Class::SideEffect, Rule::Statement, acts::told("EXPLAIN ANALYZE"));
         }
         Statement::ExplainTable { table_name, .. } if list.show == crate::Show::Allow => walk.table(table_name),
-        _ => match acts::act(&first) {
+        _ => match act_of(written) {
             Some((class, of)) => {
                 kind = of;
                 walk.refuse(class, Rule::Statement, acts::told(&first));
                 all_of(statement, &mut walk);
+                if is_of_rows(statement) {
+                    by_words_of_a_write(written, &mut walk);
+                }
             }
             None => walk.unknown("the statement"),
         },
@@ -212,9 +245,28 @@ fn act_inside(written: &[Token]) -> Kind {
     kinds.map(|(_, kind)| kind).max().unwrap_or(Kind::Unknown)
 }
 
+fn is_of_rows(statement: &Statement) -> bool {
+    matches!(statement, Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Query(_))
+}
+
+/// What holds for the words of a tool that may write rows: a file is not one of its tables.
+fn by_words_of_a_write(written: &[Token], walk: &mut Walk<'_>) {
+    let class = walk.class;
+    calls::look(written, walk);
+    if written.iter().filter_map(word).any(|word| word == "OUTFILE" || word == "DUMPFILE") {
+        walk.refuse(Class::SideEffect, Rule::Statement, acts::told("SELECT INTO"));
+    }
+    walk.class = class;
+}
+
 /// Words that no read has outside of quotes, whatever the parser made of them.
 fn by_words(written: &[Token], walk: &mut Walk<'_>) {
     calls::look(written, walk);
+    if walk.ask.dialect == Dialect::Generic
+        && let Some(word) = alias::that_acts(written)
+    {
+        walk.refuse(Class::SideEffect, Rule::Ambiguous, alias::told(&word));
+    }
     let words: Vec<_> = written.iter().map(word).collect();
     for (place, found) in words.iter().enumerate() {
         match found.as_deref() {
@@ -247,9 +299,7 @@ fn all_of(statement: &Statement, walk: &mut Walk<'_>) {
         walk.table(name);
         ControlFlow::Continue(())
     });
-    let knows_tables =
-        matches!(statement, Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Query(_));
-    if walk.ask.tables.is_some() && !knows_tables {
+    if walk.ask.tables.is_some() && !is_of_rows(statement) {
         walk.refuse(Class::Write, Rule::Table, "where tables are listed, only rows are written");
     }
     // What it is was known before; this only says what else is wrong with it.

@@ -4,12 +4,16 @@
 //! lists every kind it understands and refuses the rest, so that a grammar that grows is a refusal and not a hole.
 
 mod attributes;
+mod casts;
 mod documents;
 mod found;
 mod functions;
 mod names;
+mod outputs;
+mod ranges;
 mod statement;
 mod tables;
+mod types;
 mod walk;
 mod words;
 
@@ -47,7 +51,7 @@ pub fn read(text: &str, ask: &Ask<'_>, list: &DialectList) -> Read {
     match &escaped.refused {
         None => read,
         // No statement at all.
-        Some(refusal) if refusal.reason.contains(UNTERMINATED) => read,
+        Some(refusal) if refusal.rule == Rule::Syntax && refusal.reason.contains(UNTERMINATED) => read,
         Some(_) => Read::refused(
             Class::SideEffect,
             Kind::Unknown,
@@ -56,6 +60,13 @@ pub fn read(text: &str, ask: &Ask<'_>, list: &DialectList) -> Read {
              write the string as E'..', with the backslash doubled",
         ),
     }
+}
+
+/// Whether this is a statement to PostgreSQL's grammar.
+pub fn parses(text: &str) -> bool {
+    let shape = Shape::of(text);
+    let parse = || pg_query::parse(text, ParserOptions::DEFAULT).is_ok_and(|parsed| !parsed.protobuf.stmts.is_empty());
+    shape.open <= OPEN && shape.run <= RUN && !text.contains('\0') && panic::catch_unwind(parse).unwrap_or(false)
 }
 
 /// Whether a backslash ends no string early or late where it escapes: then only what strings say could differ.

@@ -542,3 +542,41 @@ explain delete from notes using secrets
 select (16384::oid).pg_get_viewdef
 select ('secrets'::text).to_regclass
 select x.pg_relation_size from unnest(array[16384::regclass]) x
+-- A longer name that a cast cuts down to a listed one, or a listed one to another.
+select table_to_xml('notes_archive'::varchar(5)::regclass, true, false, '')
+select table_to_xml('notes'::varchar(3)::regclass, true, false, '')
+select table_to_xml('notes'::"char"::text::regclass, true, false, '')
+select table_to_xml('notes'::char(4)::text::regclass, true, false, '')
+select table_to_xml('notes'::name::text::regclass, true, false, '')
+select table_to_xml(cast('notes' as bpchar(3))::text::regclass, true, false, '')
+select pg_relation_size('notes'::varchar(2))
+select pg_relation_size(('{notes}'::text[])::text)
+-- Types that are tables, and texts that become tables beside one.
+select (null::secrets).*
+select null::secrets
+select * from jsonb_populate_record(null::secrets, '{}')
+select * from json_populate_recordset(null::public.secrets, '[]')
+select * from json_to_record('{}') as x(a int, b secrets)
+select * from unnest('{}'::secrets[])
+select (row(1, 2)::secrets).pw
+select ('(1,2)'::secrets).pw
+select cast(null as app.secrets)
+select null::pg_authid
+select 'secrets'::regtype
+select 'secrets'::pg_catalog.regtype
+select regtype('secrets')
+select 'secrets'::db.pg_catalog.regclass
+select null::db.public.secrets
+select ('secrets'::cstring).regclassin
+select coalesce('secrets', to_regclass('notes'))
+select case when false then to_regclass('notes') else 'secrets' end
+select array['notes'::regclass, 'secrets']
+select to_regclass('notes') = 'secrets'
+select 'notes'::regclass union select 'secrets'
+values (to_regclass('notes')), ('secrets')
+select pg_input_is_valid('secrets', 'regclass')
+select pg_input_error_info('secrets', 'regclass')
+select regclasssend('secrets')
+select f.crosstab2 from lower('select pw::text, pw::text, pw::text from secrets') f
+select x.pgrowlocks from lower('secrets') x
+select f.table_to_xml from lower('secrets') f

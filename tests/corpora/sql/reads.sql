@@ -315,3 +315,19 @@ select department from employees group by department having max(hired_on) < now(
 select md5(string_agg(t::text, '|' order by salary)) as fingerprint from employees t
 select width_bucket(salary::numeric, 0, 1000, 10) as bucket, count(*) from employees where salary is not null group by bucket order by bucket
 select to_json(t) from employees t order by salary desc nulls last limit 1
+-- Columns of functions and rows, and what looks like a column of the server's own
+select f.f, f.upper from lower('X') f
+select x.key, x.value from jsonb_each('{"a": 1}') x
+select e.key, (e.value ->> 'a') from events, jsonb_each(payload) e
+select (jsonb_each('{"a": 1}')).key
+select (jsonb_each('{"a": 1}')).*
+select t.a, t.b, t.ordinality from unnest(array[1, 2], array[3, 4]) with ordinality as t(a, b)
+select g.g, g.ordinality from generate_series(1, 3) with ordinality g
+select x.a, x.b from json_to_recordset('[{"a": 1}]') as x(a int, b text)
+select w.word, w.catcode from pg_get_keywords() w limit 3
+select ts.alias, ts.token from ts_debug('english', 'a cat') ts
+select u.lexeme, u.positions from unnest(to_tsvector('a cat')) u
+select a.grantee, a.privilege_type from pg_class c, aclexplode(c.relacl) a limit 1
+select ('a'::text).upper, (1).abs from notes
+select d.value from notes n, lateral jsonb_array_elements(to_jsonb(array[n.title])) d
+select x.relid from pg_partition_tree('notes') x

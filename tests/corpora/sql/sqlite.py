@@ -137,6 +137,22 @@ select '--', '/*', '*/'
 select "a;b" from (select 1 as "a;b")
 select * from users where email is not distinct from null
 select pow(2, 3), sqrt(4), floor(1.5), ceil(1.5), ln(1), mod(5, 3)
+select 1 << 3, 8 >> 1, id & 3 from orders
+select * from orders where status is 'paid' and note is not 'x' and user_id is id
+select id from users where name is not null and email is not distinct from name
+with a as materialized (select 1 as x), b as not materialized (select 2 as y) select * from a, b
+select * from orders indexed by by_user where user_id = 1
+select * from orders not indexed where user_id = 1
+select sum(total) over (order by id groups between 1 preceding and 1 following exclude ties) from orders
+select sum(total) over (order by id rows between 1 preceding and current row exclude current row) from orders
+pragma user_version
+pragma page_count
+pragma schema_version
+pragma encoding
+pragma foreign_keys
+pragma integrity_check
+pragma quick_check
+pragma main.user_version
 """
 
 ACTS = r"""
@@ -240,6 +256,12 @@ with a as (select 1), b as (select 2) delete from users
 end; delete from users
 commit; delete from users
 rollback; delete from users
+pragma user_version(5)
+pragma main.user_version(5)
+pragma application_id(7)
+pragma foreign_keys(1)
+create trigger late after insert on users begin delete from orders; end
+attach 'other.db' as other
 """
 
 

@@ -547,3 +547,55 @@ select (coalesce(1)).pg_advisory_lock
 select a[1].lo_unlink from (select array[1] a) x
 select (1::oid).lo_unlink
 select ('a'::text).lo_import
+-- Functions of one argument, written as if they were columns of what another function gave.
+select f.dblink_connect, g.dblink_exec from concat('host=127.0.0.1') f, concat('insert into t values (1)') g
+select f.wipe from concat('x') f
+select f.wipe from lower('x') as f
+select lower.wipe from lower('x')
+select "text".wipe from cast('x' as text)
+select f.wipe from notes n cross join lateral lower(n.body) f
+select f.wipe from notes n left join upper('x') f on true
+select f.wipe from rows from (lower('x')) f
+select f.wipe from generate_series(1, 3) with ordinality as f(n, o)
+select x.wipe from unnest(array['a', 'b']) x
+select x.lo_import from unnest(array['/etc/passwd']) x
+select (x).wipe from unnest(array['a', 'b']) x
+select (y).wipe from unnest(array['a', 'b']) as x(y)
+select (x.y).wipe from unnest(array['a', 'b']) as x(y)
+select (x.a).wipe from json_to_record('{"a": "b"}') as x(a text)
+select (select f.wipe) from concat('x') f
+select (select f.wipe from (notes f cross join notes g) as j) from concat('x') f
+select * from concat('x') f where f.wipe is null
+select 1 from concat('x') f group by f.wipe
+select 1 from concat('x') f order by f.wipe
+select * from concat('x') f, lateral (select f.wipe) s
+select 1 from concat('x') f join notes n on f.wipe = n.id
+select (concat('select pw from secrets')).crosstab2
+select (concat('x')).wipe
+select (body).dblink_exec from notes
+select notes.pgrowlocks from notes
+select n.dblink_connect_u from notes n
+select (case when true then 'x' end).wipe
+select (coalesce('x', 'y')).wipe
+select (greatest('x', 'y')).wipe
+select (nullif('x', 'y')).wipe
+select ((array['x', 'y'])[1]).wipe
+select (array['x', 'y'])[1].wipe
+select (('x'::text) collate "C").wipe
+select (select 'x'::text).wipe
+select ('x'::citext).wipe
+select ('x'::my_domain).wipe
+select (cast(body as my_domain)).wipe from notes
+select ('x'::text).upper.wipe
+select (jsonb_each('{}')).value.wipe
+select (lower('x')).pg_read_file
+select (current_user).wipe
+select (current_date).wipe
+select (xmlelement(name a)).wipe
+select (exists (select 1)).wipe
+select (a is null).wipe from t
+select (not true).wipe
+select (row_number() over ()).wipe from t
+with x as (select concat('x') as y) select (x.y).dblink_exec from x
+update notes set body = f.wipe from concat('x') f
+delete from notes using concat('x') f where f.wipe is null

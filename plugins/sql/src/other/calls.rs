@@ -7,7 +7,7 @@ use super::walk::Walk;
 use super::word;
 
 /// Words of the grammar that a parenthesis may follow, in reads.
-const GRAMMAR: [&str; 78] = [
+const GRAMMAR: [&str; 85] = [
     "ALL",
     "AGAINST",
     "AND",
@@ -20,6 +20,7 @@ const GRAMMAR: [&str; 78] = [
     "CEIL",
     "COLLATE",
     "COLUMNS",
+    "CONFLICT",
     "CONVERT",
     "CROSS",
     "CUBE",
@@ -52,8 +53,10 @@ const GRAMMAR: [&str; 78] = [
     "LIMIT",
     "MATCH",
     "MATERIALIZED",
+    "MEMBER",
     "MOD",
     "NOT",
+    "OF",
     "OFFSET",
     "ON",
     "OR",
@@ -67,13 +70,17 @@ const GRAMMAR: [&str; 78] = [
     "RLIKE",
     "ROLLUP",
     "ROW",
+    "SAFE_CAST",
     "SELECT",
+    "SET",
     "SETS",
     "SOME",
     "STRAIGHT_JOIN",
     "SUBSTRING",
     "THEN",
     "TRIM",
+    "TRY_CAST",
+    "TRY_CONVERT",
     "UNION",
     "UNIQUE",
     "USE",
@@ -94,7 +101,7 @@ pub fn look(written: &[Token], walk: &mut Walk<'_>) {
         if called.quote_style.is_none() && GRAMMAR.contains(&called.value.to_ascii_uppercase().as_str()) {
             continue;
         }
-        let before = place.checked_sub(1).and_then(|before| written.get(before));
+        let before = before_name(written, place);
         if has_columns(before) || is_defined(before, written.get(place + 1..).unwrap_or_default()) {
             continue;
         }
@@ -108,6 +115,15 @@ pub fn look(written: &[Token], walk: &mut Walk<'_>) {
             walk.not_listed(&name);
         }
     }
+}
+
+/// What stands before a name with all its parts: before `a.b.c`.
+fn before_name(written: &[Token], last: usize) -> Option<&Token> {
+    let mut place = last;
+    while let Some([Token::Word(_), Token::Period]) = place.checked_sub(2).and_then(|from| written.get(from..place)) {
+        place -= 2;
+    }
+    place.checked_sub(1).and_then(|before| written.get(before))
 }
 
 /// `... AS name (a, b)`, `(...) name (a, b)`, `table name (a, b)`: no function stands there. A type does, after AS.
@@ -128,10 +144,12 @@ fn is_defined(before: Option<&Token>, columns: &[Token]) -> bool {
         Some(token) => word(token).is_some_and(|word| word == "WITH" || word == "RECURSIVE"),
         None => false,
     };
+    if !opens {
+        return false;
+    }
     let mut after = columns.iter().skip_while(|token| **token != Token::RParen).skip(1);
     let follows = after.next().and_then(word).is_some_and(|word| word == "AS");
-    opens
-        && follows
+    follows
         && after.next().is_some_and(|token| {
             *token == Token::LParen || word(token).is_some_and(|word| word == "NOT" || word == "MATERIALIZED")
         })

@@ -3,7 +3,7 @@
 //! The parser's own idea of this is not trusted: both must see the same, and whatever one server could read differently from
 //! another (or in another mode) is refused before anything is parsed.
 
-use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Whitespace};
 
 use crate::{Dialect, Rule};
 
@@ -18,11 +18,33 @@ const MOST_JOINS: usize = 64;
 
 pub type Fault = (Rule, String);
 
-/// What stands outside of quotes and comments, and how many of those there are.
+/// A line and a letter in it, both from 1: the parser counts so as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Spot {
+    line: u64,
+    column: u64,
+}
+
+impl Spot {
+    const FIRST: Self = Self { line: 1, column: 1 };
+
+    fn pass(&mut self, letter: char) {
+        match letter {
+            '\n' => *self = Self { line: self.line + 1, column: 1 },
+            _ => self.column += 1,
+        }
+    }
+
+    fn of(location: Location) -> Self {
+        Self { line: location.line, column: location.column }
+    }
+}
+
+/// Where each quoted part and each comment begins and ends; all else follows from that, and is counted.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Shape {
-    quoted: usize,
-    comments: usize,
+    quoted: Vec<(Spot, Spot)>,
+    comments: Vec<(Spot, Spot)>,
     semicolons: usize,
     opened: usize,
     closed: usize,
@@ -38,20 +60,21 @@ fn syntax(what: impl Into<String>) -> Fault {
 
 /// The shape of a text, or why it has none that is sure.
 pub fn scan(text: &str, dialect: Dialect) -> Result<Shape, Fault> {
-    let escapes = dialect == Dialect::Mysql;
-    let shape = Shape::default();
-    let mut scan = Scan { rest: text, dialect, escapes, shape };
+    let usual = if dialect == Dialect::Mysql { Escapes::Everywhere } else { Escapes::Nowhere };
+    let mut scan = Scan::new(text, dialect, usual);
     scan.whole()?;
-    if escapes && text.contains('\\') {
-        // A server may be told that a backslash is a letter like others. Where the text then means nothing from its first
-        // statement on, nothing happens.
-        let mut other = Scan { rest: text, dialect, escapes: false, shape: Shape::default() };
-        let differs = match other.whole() {
-            Ok(()) => other.shape != scan.shape,
-            Err(_) => other.shape.semicolons > 0,
-        };
-        if differs {
-            return Err(ambiguous("a backslash stands before a quote"));
+    if dialect == Dialect::Mysql && text.contains('\\') {
+        // A server may be told that a backslash is a letter like others, or that `"` stands around names, in which it always is.
+        for other in [Escapes::Nowhere, Escapes::InTexts] {
+            let mut other = Scan::new(text, dialect, other);
+            let differs = match other.whole() {
+                Ok(()) => other.shape != scan.shape,
+                // Where the text then means nothing from its first statement on, nothing happens.
+                Err(_) => !other.nonsense || other.shape.semicolons > 0,
+            };
+            if differs {
+                return Err(ambiguous("a backslash stands before a quote"));
+            }
         }
     }
     Ok(scan.shape)
@@ -63,12 +86,29 @@ fn is_odd(letter: char) -> bool {
     !letter.is_ascii() && (!letter.is_alphanumeric() || becomes_plain())
 }
 
+/// Where a backslash takes the next letter along.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Escapes {
+    Everywhere,
+    /// In `'..'` and not in `".."`.
+    InTexts,
+    Nowhere,
+}
+
 struct Scan<'a> {
     rest: &'a str,
+    at: Spot,
     dialect: Dialect,
-    /// Whether a backslash takes the next letter along.
-    escapes: bool,
+    escapes: Escapes,
     shape: Shape,
+    /// It is no statement to anybody: it ends inside of a quote or a comment, or a backslash stands alone before a quote.
+    nonsense: bool,
+}
+
+impl<'a> Scan<'a> {
+    fn new(text: &'a str, dialect: Dialect, escapes: Escapes) -> Self {
+        Self { rest: text, at: Spot::FIRST, dialect, escapes, shape: Shape::default(), nonsense: false }
+    }
 }
 
 impl Scan<'_> {
@@ -80,6 +120,7 @@ impl Scan<'_> {
                 '\'' | '"' | '`' => self.quoted(next, before)?,
                 '[' if self.dialect == Sqlite => self.bracketed()?,
                 '[' | ']' | '\\' | '{' | '}' => {
+                    self.nonsense = self.rest.starts_with("\\'") || self.rest.starts_with("\\\"");
                     return Err(syntax(format!("`{next}` outside of quotes is not understood")));
                 }
                 '-' if self.rest.starts_with("--") => self.line_comment(2)?,
@@ -91,8 +132,11 @@ impl Scan<'_> {
                 ':' if self.rest.starts_with(":=") => return Err(syntax("variables are not assigned")),
                 // To the parser, a number in sixteens is a text in quotes.
                 '0' if self.rest.starts_with("0x") && !before.is_alphanumeric() && !matches!(before, '_' | '@') => {
-                    self.shape.quoted += 1;
-                    self.skip(2);
+                    let begun = self.at;
+                    let digits = self.rest.get(2..).unwrap_or_default();
+                    let after = digits.trim_start_matches(|digit: char| digit.is_ascii_hexdigit());
+                    self.skip(2 + digits.len() - after.len());
+                    self.shape.quoted.push((begun, self.at));
                 }
                 '@' if self.dialect == Generic => return Err(ambiguous("there is a `@`")),
                 other => {
@@ -115,13 +159,16 @@ impl Scan<'_> {
     }
 
     fn skip(&mut self, bytes: usize) {
+        self.rest.get(..bytes).unwrap_or_default().chars().for_each(|letter| self.at.pass(letter));
         self.rest = self.rest.get(bytes..).unwrap_or_default();
     }
 
-    /// `$1`, and nothing else that begins so.
+    /// `$1` or `$name`, and nothing else that begins so.
     fn is_parameter(&self, before: char) -> bool {
         let name = self.rest.get(1..).unwrap_or_default();
-        let after = name.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        // SQLite has parameters with names, too.
+        let named = |letter: char| self.dialect == Dialect::Sqlite && (letter.is_ascii_alphanumeric() || letter == '_');
+        let after = name.trim_start_matches(|letter: char| letter.is_ascii_digit() || named(letter));
         let ends = |letter: char| !letter.is_alphanumeric() && !matches!(letter, '_' | '$' | ':' | '(' | '\'');
         after.len() < name.len() && after.chars().next().is_none_or(ends) && !before.is_alphanumeric()
     }
@@ -139,8 +186,9 @@ impl Scan<'_> {
         if comment.trim_end_matches('\r').contains('\r') {
             return Err(ambiguous("a carriage return stands in a comment"));
         }
-        self.shape.comments += 1;
+        let begun = self.at;
         self.skip(mark + comment.len());
+        self.shape.comments.push((begun, self.at));
         Ok(())
     }
 
@@ -150,13 +198,15 @@ impl Scan<'_> {
             return Err(syntax("comments that a server may obey are not understood"));
         }
         let Some(end) = inside.find("*/") else {
+            self.nonsense = true;
             return Err(syntax("a comment does not end"));
         };
         if inside.get(..end).is_some_and(|comment| comment.contains("/*")) {
             return Err(ambiguous("a comment stands in a comment"));
         }
-        self.shape.comments += 1;
+        let begun = self.at;
         self.skip(2 + end + 2);
+        self.shape.comments.push((begun, self.at));
         Ok(())
     }
 
@@ -167,8 +217,9 @@ impl Scan<'_> {
         if self.rest.get(end + 1..).is_some_and(|after| after.starts_with(']')) {
             return Err(ambiguous("a `]` is doubled"));
         }
-        self.shape.quoted += 1;
+        let begun = self.at;
         self.skip(end + 1);
+        self.shape.quoted.push((begun, self.at));
         Ok(())
     }
 
@@ -181,21 +232,26 @@ impl Scan<'_> {
             // Two in a row would have been one with a mark inside.
             return Err(ambiguous("quotes follow each other"));
         }
+        let begun = self.at;
         self.skip(1);
-        let escapes = self.escapes && mark != '`';
+        let escapes = match mark {
+            '\'' => self.escapes != Escapes::Nowhere,
+            '"' => self.escapes == Escapes::Everywhere,
+            _ => false,
+        };
         loop {
             let Some(next) = self.rest.chars().next() else {
+                self.nonsense = true;
                 return Err(syntax("a quote is not closed"));
             };
             self.skip(next.len_utf8());
             if next == '\\' && escapes {
-                let escaped = self.rest.chars().next().ok_or_else(|| syntax("a quote is not closed"))?;
-                self.skip(escaped.len_utf8());
+                self.rest.chars().next().into_iter().for_each(|escaped| self.skip(escaped.len_utf8()));
             } else if next == '\\' && self.dialect == Dialect::Generic {
                 return Err(ambiguous("a backslash stands in quotes"));
             } else if next == mark {
                 if !self.rest.starts_with(mark) {
-                    self.shape.quoted += 1;
+                    self.shape.quoted.push((begun, self.at));
                     return Ok(());
                 }
                 self.skip(1);
@@ -209,13 +265,14 @@ pub fn check(tokens: &[TokenWithSpan], shape: &Shape) -> Result<(), Fault> {
     let mut found = Shape::default();
     let (mut sets, mut joins) = (0, 0);
     let mut chains = vec![0_usize];
-    for TokenWithSpan { token, .. } in tokens {
+    for TokenWithSpan { token, span } in tokens {
+        let (begins, ends) = (Spot::of(span.start), Spot::of(span.end));
         let Some(length) = chains.last_mut() else {
             return Err(syntax("a parenthesis is closed that was not opened"));
         };
         match token {
             Token::Whitespace(Whitespace::SingleLineComment { .. } | Whitespace::MultiLineComment(_)) => {
-                found.comments += 1;
+                found.comments.push((begins, ends));
             }
             Token::Whitespace(_) | Token::EOF => {}
             Token::LParen => {
@@ -245,7 +302,9 @@ pub fn check(tokens: &[TokenWithSpan], shape: &Shape) -> Result<(), Fault> {
             }
             other => {
                 *length += 1;
-                found.quoted += usize::from(is_quoted(other));
+                if let Some(before) = quoted(other, ends.column.saturating_sub(begins.column)) {
+                    found.quoted.push((Spot { column: begins.column + before, ..begins }, ends));
+                }
             }
         }
         if chains.last().is_some_and(|length| *length > LONGEST_CHAIN) || sets > MOST_SETS || joins > MOST_JOINS {
@@ -258,15 +317,18 @@ pub fn check(tokens: &[TokenWithSpan], shape: &Shape) -> Result<(), Fault> {
     Ok(())
 }
 
-fn is_quoted(token: &Token) -> bool {
+/// Letters that stand before the quote of a token of so many, if it has one: `X'1f'`.
+fn quoted(token: &Token, letters: u64) -> Option<u64> {
     match token {
-        Token::Word(word) => word.quote_style.is_some(),
-        Token::SingleQuotedString(_)
-        | Token::DoubleQuotedString(_)
-        | Token::NationalStringLiteral(_)
-        | Token::HexStringLiteral(_)
-        | Token::SingleQuotedByteStringLiteral(_) => true,
-        // Whatever else has quotes was not seen as one quoted thing here, so that the numbers differ.
-        _ => false,
+        Token::Word(word) => word.quote_style.map(|_| 0),
+        Token::SingleQuotedString(_) | Token::DoubleQuotedString(_) => Some(0),
+        Token::NationalStringLiteral(_) | Token::SingleQuotedByteStringLiteral(_) => Some(1),
+        // `0x1f` has no quote, and was taken whole.
+        Token::HexStringLiteral(digits) => {
+            let quotes = u64::try_from(digits.len()).is_ok_and(|digits| letters == digits + 3);
+            Some(u64::from(quotes))
+        }
+        // Whatever else has quotes was not seen as one quoted thing here, so that the two differ.
+        _ => None,
     }
 }

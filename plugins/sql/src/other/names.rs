@@ -1,5 +1,7 @@
 //! Names: which table is meant, whether it may be read, and which functions may be called.
 
+use std::collections::HashSet;
+
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart, Query};
 
 use super::walk::Walk;
@@ -27,14 +29,14 @@ impl Walk<'_> {
     /// seen, a table must be listed that is none: never the other way round.
     pub fn with(&mut self, query: &Query, inner: impl FnOnce(&mut Self)) {
         let Some(with) = &query.with else { return inner(self) };
-        self.scopes.push(Vec::new());
+        self.scopes.push(HashSet::new());
         for cte in &with.cte_tables {
-            let name = cte.alias.name.value.clone();
+            let name = &cte.alias.name.value;
             if cte.from.is_some() || cte.alias.at.is_some() {
                 self.unknown("this form of WITH");
             }
             if with.recursive {
-                self.define(name.clone());
+                self.define(name);
                 self.query(&cte.query);
             } else {
                 self.query(&cte.query);
@@ -45,19 +47,33 @@ impl Walk<'_> {
         self.scopes.pop();
     }
 
-    fn define(&mut self, name: String) {
+    fn define(&mut self, name: &str) {
+        let name = self.folded(name);
         if let Some(scope) = self.scopes.last_mut() {
-            scope.push(name);
+            scope.insert(name);
         }
     }
 
     fn is_defined(&self, name: &str) -> bool {
-        self.scopes.iter().flatten().any(|defined| self.same(defined, name))
+        let name = self.folded(name);
+        self.scopes.iter().any(|scope| scope.contains(&name))
+    }
+
+    /// Two names that are one are the same letters after this.
+    fn folded(&self, name: &str) -> String {
+        match self.ask.dialect {
+            Dialect::Sqlite => name.to_ascii_lowercase(),
+            _ => name.to_owned(),
+        }
     }
 
     /// A table is named where tables stand.
     pub fn table(&mut self, name: &ObjectName) {
         let Some(parts) = parts(name) else { return self.unknown("a computed name") };
+        // A text where a table stands is one to SQLite; to others it is a file, or a place on the net.
+        if self.ask.dialect != Dialect::Sqlite && parts.iter().any(|part| part.quote_style == Some('\'')) {
+            self.unknown("a text in the place of a table");
+        }
         let values: Vec<_> = parts.iter().map(|part| part.value.as_str()).collect();
         match values.as_slice() {
             [table] if self.is_defined(table) => {}
@@ -85,8 +101,11 @@ impl Walk<'_> {
             let is_main = self.ask.dialect == Dialect::Sqlite && schema.is_some_and(|schema| self.same(schema, "main"));
             let near = if is_main { None } else { schema };
             let dummy = self.ask.dialect == Dialect::Mysql && schema.is_none() && table.eq_ignore_ascii_case("dual");
-            let is_listed = |entry: &String| {
-                self.same(entry, &whole) || (near.is_none() && !entry.contains('.') && self.same(entry, table))
+            // Part by part: `app.notes` in quotes is one name, which has a dot.
+            let is_listed = |entry: &String| match (entry.split_once('.'), schema) {
+                (Some((of, name)), Some(schema)) => self.same(of, schema) && self.same(name, table),
+                (None, _) => near.is_none() && self.same(entry, table),
+                (Some(_), None) => false,
             };
             if !dummy && !listed.iter().any(is_listed) {
                 let inner = near.filter(|schema| !self.same(schema, "temp") || self.ask.dialect != Dialect::Sqlite);
@@ -121,7 +140,12 @@ impl Walk<'_> {
         let Some(parts) = parts(name) else { return self.unknown("a computed name") };
         let whole = parts.iter().map(|part| part.value.to_ascii_lowercase()).collect::<Vec<_>>().join(".");
         if parts.len() != 1 || !self.list.has_table_function(&whole) {
-            return self.not_listed(&whole);
+            // `docs('cat')` searches the table `docs`; only a list can say that there is such a table, and no function.
+            let is_table = self.ask.tables.is_some_and(|listed| listed.iter().any(|entry| self.same(entry, &whole)));
+            return match (is_table && self.ask.dialect == Dialect::Sqlite, parts.as_slice()) {
+                (true, [table]) => self.named(None, &table.value),
+                _ => self.not_listed(&whole),
+            };
         }
         if self.ask.tables.is_some() && self.list.is_catalogue(None, &whole) {
             self.refuse(

@@ -38,7 +38,8 @@ const SHOWN: [&str; 30] = [
     "TABLE",
     "TABLES",
 ];
-const SHOWN_TOO: [&str; 4] = ["TRIGGERS", "VARIABLES", "WARNINGS", "STORAGE"];
+const SHOWN_TOO: [&str; 8] =
+    ["TRIGGERS", "VARIABLES", "WARNINGS", "STORAGE", "REPLICA", "REPLICAS", "SLAVE", "PROFILES"];
 
 /// `None`: it is something else.
 pub fn read(written: &[Token], ask: &Ask<'_>, list: &DialectList) -> Option<Read> {
@@ -63,13 +64,16 @@ fn pragma(written: &[Token], ask: &Ask<'_>, list: &DialectList) -> Read {
     };
     let plain = |token: &Token| matches!(token, Token::Word(_) | Token::SingleQuotedString(_) | Token::Number(..));
     let name = match written {
-        [name] => bare(name),
-        [name, Token::LParen, value, Token::RParen] if plain(value) => bare(name),
-        [_, Token::Period, name] => bare(name),
-        [_, Token::Period, name, Token::LParen, value, Token::RParen] if plain(value) => bare(name),
+        [name] => bare(name).map(|name| (name, 0)),
+        [name, Token::LParen, value, Token::RParen] if plain(value) => bare(name).map(|name| (name, 1)),
+        [_, Token::Period, name] => bare(name).map(|name| (name, 0)),
+        [_, Token::Period, name, Token::LParen, value, Token::RParen] if plain(value) => {
+            bare(name).map(|name| (name, 1))
+        }
         _ => None,
     };
-    let known = name.is_some_and(|name| list.has_table_function(&format!("pragma_{name}")));
+    // With a value, some would set what they tell without.
+    let known = name.is_some_and(|(name, values)| list.has_table_function_of(&format!("pragma_{name}"), values));
     if ask.dialect != Dialect::Sqlite || !known {
         return refused(Rule::Statement, acts::told("PRAGMA"));
     }

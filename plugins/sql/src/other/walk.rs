@@ -1,6 +1,6 @@
 //! Queries: every part of one is named here, so that what the parser may learn later is no silent pass.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use sqlparser::ast::{
     Distinct, Expr, FunctionArg, FunctionArgExpr, GroupByExpr, GroupByWithModifier, Join, JoinConstraint, JoinOperator,
@@ -16,7 +16,7 @@ use crate::{Ask, Class, DialectList, Refusal, Rule};
 pub struct Walk<'a> {
     pub ask: &'a Ask<'a>,
     pub list: &'a DialectList,
-    pub scopes: Vec<Vec<String>>,
+    pub scopes: Vec<HashSet<String>>,
     pub tables: BTreeSet<String>,
     pub class: Class,
     /// The first reason counts; the walk goes on for the tables.

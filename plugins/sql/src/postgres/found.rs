@@ -45,7 +45,8 @@ impl Walk<'_> {
     pub(super) fn side_effect(&mut self, kind: Kind, word: &str) {
         self.operations.insert(word.to_owned());
         self.is(Class::SideEffect, kind);
-        self.refuse(Rule::Statement, only_reads(word));
+        let five = FIVE.into_iter().find(|five| word.starts_with(five));
+        self.refuse(Rule::Statement, five.map_or_else(|| only_reads(word), denied_operation));
     }
 
     pub(super) fn unknown(&mut self, what: &str) {

@@ -1,20 +1,28 @@
 //! What may be called: functions and operators by name, and those whose argument is a table.
 
 use pg_query::NodeEnum;
-use pg_query::protobuf::{FuncCall, Node, TypeName, a_const};
+use pg_query::protobuf::{FuncCall, Node};
 
 use crate::{Refusal, Rule};
 
+use super::casts::constant;
 use super::names::{self, Name, shown};
 use super::walk::Walk;
 
 impl<'a> Walk<'a> {
-    pub(super) fn call(&mut self, call: &'a FuncCall) {
-        match Name::of(&call.funcname) {
-            Some(name) => self.callee(name, call),
-            None => self.unlisted_function("of another database"),
+    pub(super) fn call(&mut self, call: &'a FuncCall, alone: bool) {
+        let reader = match Name::of(&call.funcname) {
+            Some(name) => self.callee(name, call, alone),
+            None => {
+                self.unlisted_function("of another database");
+                None
+            }
+        };
+        for (place, argument) in call.args.iter().enumerate() {
+            // What names the table is nobody else's neighbour.
+            self.alone = reader == Some(place);
+            self.node(argument);
         }
-        self.all(&call.args);
         self.all(&call.agg_order);
         self.maybe(call.agg_filter.as_deref());
         if let Some(over) = &call.over {
@@ -22,18 +30,23 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn callee(&mut self, name: Name<'a>, call: &'a FuncCall) {
+    /// Whether it may be called; which of its arguments names a table.
+    fn callee(&mut self, name: Name<'a>, call: &'a FuncCall, alone: bool) -> Option<usize> {
         if self.vouched(name) {
-            return;
+            return None;
         }
         // With VARIADIC the number of arguments is not what is written.
         let arguments = if call.func_variadic { usize::MAX } else { call.args.len() };
         if !name.is_own() || !self.list.has_function(name.name, arguments) {
             self.unlisted_function(&name.written());
-            return;
+            return None;
         }
-        if let Some(at) = self.list.table_argument(name.name) {
+        let reads = self.list.table_argument(name.name);
+        if let Some(at) = reads {
             self.table_argument(name.name, call, at);
+            if name.name == "to_regclass" {
+                self.beside(alone);
+            }
         } else if self.ask.tables.is_some() && self.list.is_catalogue_function(name.name) {
             self.refuse(
                 Rule::Catalogue,
@@ -43,6 +56,7 @@ impl<'a> Walk<'a> {
                 ),
             );
         }
+        reads
     }
 
     /// What the grammar spells as syntax is a function all the same, and on an older server it may be somebody else's.
@@ -53,7 +67,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Allowed by whoever configured the tool.
-    fn vouched(&self, name: Name<'_>) -> bool {
+    pub(super) fn vouched(&self, name: Name<'_>) -> bool {
         self.ask.functions.iter().any(|entry| match (entry.split_once('.'), name.schema) {
             (Some((in_schema, function)), Some(schema)) => in_schema == schema && function == name.name,
             (None, None | Some("public")) => entry == name.name,
@@ -97,48 +111,11 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn table_in_string(&mut self, parts: &[String]) {
+    pub(super) fn table_in_string(&mut self, parts: &[String]) {
         match parts {
             [table] => self.table(None, table),
             [schema, table] => self.table(Some(schema), table),
             _ => {}
         }
-    }
-
-    /// A type by name. `'secrets'::regclass` asks whether a table is there, and under which number.
-    pub(super) fn cast(&mut self, to: &'a TypeName, of: Option<&'a Node>) {
-        if to.setof || to.pct_type {
-            self.unknown("a type taken from a column");
-        }
-        self.all(&to.typmods);
-        let Some(name) = Name::of(&to.names) else {
-            return;
-        };
-        if !name.name.starts_with("reg") || !name.is_own() || self.ask.tables.is_none() {
-            return;
-        }
-        match (name.name, of.and_then(constant).and_then(names::in_string)) {
-            ("regclass", Some(parts)) => self.table_in_string(&parts),
-            ("regtype" | "regconfig" | "regdictionary" | "regcollation", _) => {}
-            ("regclass" | "regproc" | "regprocedure" | "regoper" | "regoperator" | "regrole" | "regnamespace", _) => {
-                self.refuse(
-                    Rule::Catalogue,
-                    format!("a cast to `{}` looks into the catalogue, and only listed tables may be read", name.name),
-                );
-            }
-            _ => {}
-        }
-    }
-}
-
-/// The text of a constant, through casts such as `'t'::text::regclass`.
-fn constant(node: &Node) -> Option<&str> {
-    match node.node.as_ref()? {
-        NodeEnum::AConst(constant) => match constant.val.as_ref()? {
-            a_const::Val::Sval(string) => Some(&string.sval),
-            _ => None,
-        },
-        NodeEnum::TypeCast(cast) => constant(cast.arg.as_deref()?),
-        _ => None,
     }
 }

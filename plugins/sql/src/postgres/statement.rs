@@ -151,27 +151,32 @@ impl<'a> Walk<'a> {
     fn update(&mut self, update: &'a UpdateStmt) {
         self.write(Kind::Writes, "UPDATE");
         self.with(update.with_clause.as_ref(), |walk| {
+            let entered = walk.functions_of(&update.from_clause);
             walk.made(update.relation.as_ref());
             walk.all(&update.target_list);
             walk.all(&update.from_clause);
             walk.maybe(update.where_clause.as_deref());
             walk.returning(update.returning_clause.as_ref());
+            walk.ranges.leave(entered);
         });
     }
 
     fn delete(&mut self, delete: &'a DeleteStmt) {
         self.write(Kind::Destroys, "DELETE");
         self.with(delete.with_clause.as_ref(), |walk| {
+            let entered = walk.functions_of(&delete.using_clause);
             walk.made(delete.relation.as_ref());
             walk.all(&delete.using_clause);
             walk.maybe(delete.where_clause.as_deref());
             walk.returning(delete.returning_clause.as_ref());
+            walk.ranges.leave(entered);
         });
     }
 
     fn merge(&mut self, merge: &'a MergeStmt) {
         self.write(Kind::Destroys, "MERGE");
         self.with(merge.with_clause.as_ref(), |walk| {
+            let entered = walk.functions_of(merge.source_relation.as_deref());
             walk.made(merge.relation.as_ref());
             walk.maybe(merge.source_relation.as_deref());
             walk.maybe(merge.join_condition.as_deref());
@@ -185,6 +190,7 @@ impl<'a> Walk<'a> {
                 walk.all(&clause.values);
             }
             walk.returning(merge.returning_clause.as_ref());
+            walk.ranges.leave(entered);
         });
     }
 

@@ -1,5 +1,7 @@
 //! Which tables are meant: names against the common table expressions in sight, then against the list.
 
+use std::collections::HashSet;
+
 use crate::{Ask, DialectList, Refusal, Rule};
 
 use super::names::shown;
@@ -7,18 +9,18 @@ use super::names::shown;
 /// The names that `WITH` has given, innermost last.
 #[derive(Debug, Default)]
 pub struct Scope<'a> {
-    frames: Vec<Vec<&'a str>>,
+    frames: Vec<HashSet<&'a str>>,
 }
 
 impl<'a> Scope<'a> {
-    pub fn enter(&mut self, names: Vec<&'a str>) {
+    pub fn enter(&mut self, names: HashSet<&'a str>) {
         self.frames.push(names);
     }
 
     /// A plain `WITH` sees what stands before it, so a name is known only after its query was read.
     pub fn define(&mut self, name: &'a str) {
         if let Some(frame) = self.frames.last_mut() {
-            frame.push(name);
+            frame.insert(name);
         }
     }
 
@@ -27,7 +29,7 @@ impl<'a> Scope<'a> {
     }
 
     pub fn has(&self, name: &str) -> bool {
-        self.frames.iter().any(|frame| frame.contains(&name))
+        self.frames.iter().any(|frame| frame.contains(name))
     }
 }
 

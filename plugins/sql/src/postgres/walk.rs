@@ -1,14 +1,14 @@
 //! The walk over a query: every kind of node that may stand in one, and a refusal for every other.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use pg_query::NodeEnum;
 use pg_query::protobuf::{AExpr, AExprKind, CommonTableExpr, Node, RangeVar, SelectStmt, WindowDef, WithClause};
 
 use crate::{Ask, Class, DialectList, Kind, Read, Refusal, Rule};
 
-use super::attributes::has_no_fields;
 use super::names::{Name, shown};
+use super::ranges::Ranges;
 use super::tables::Scope;
 
 pub struct Walk<'a> {
@@ -17,6 +17,9 @@ pub struct Walk<'a> {
     /// EXPLAIN without ANALYZE: nothing runs, so nothing is written or locked.
     pub(super) planned: bool,
     scope: Scope<'a>,
+    pub(super) ranges: Ranges<'a>,
+    /// The next node stands where what it is can be told to nothing beside it.
+    pub(super) alone: bool,
     pub(super) class: Class,
     pub(super) kind: Kind,
     /// That it writes.
@@ -34,6 +37,8 @@ impl<'a> Walk<'a> {
             list,
             planned: false,
             scope: Scope::default(),
+            ranges: Ranges::default(),
+            alone: false,
             class: Class::Read,
             kind: Kind::Reads,
             write: None,
@@ -82,7 +87,7 @@ impl<'a> Walk<'a> {
                 )
                 .collect()
         } else {
-            Vec::new()
+            HashSet::new()
         };
         self.scope.enter(seen);
         for cte in ctes() {
@@ -126,6 +131,7 @@ impl<'a> Walk<'a> {
                     "the statement locks the rows it reads (FOR UPDATE, FOR SHARE): leave that out",
                 );
             }
+            let entered = walk.functions_of(&select.from_clause);
             walk.all(&select.distinct_clause);
             walk.all(&select.target_list);
             walk.all(&select.from_clause);
@@ -140,7 +146,16 @@ impl<'a> Walk<'a> {
             for side in [&select.larg, &select.rarg].into_iter().flatten() {
                 walk.select(side);
             }
+            walk.ranges.leave(entered);
         });
+    }
+
+    /// Remembers the functions in FROM until `Ranges::leave`.
+    pub(super) fn functions_of(&mut self, from: impl IntoIterator<Item = &'a Node>) -> bool {
+        let mut ranges = std::mem::take(&mut self.ranges);
+        let entered = ranges.enter(from, |name| self.vouched(name));
+        self.ranges = ranges;
+        entered
     }
 
     pub(super) fn all(&mut self, nodes: &'a [Node]) {
@@ -156,9 +171,10 @@ impl<'a> Walk<'a> {
     }
 
     #[expect(clippy::too_many_lines, reason = "one arm per kind of node, so that none is forgotten")]
-    fn node(&mut self, node: &'a Node) {
+    pub(super) fn node(&mut self, node: &'a Node) {
         // The parser leaves holes where a clause has no value, as in a plain DISTINCT.
         let Some(node) = node.node.as_ref() else { return };
+        let alone = std::mem::take(&mut self.alone);
         match node {
             NodeEnum::AConst(_)
             | NodeEnum::AStar(_)
@@ -169,8 +185,7 @@ impl<'a> Walk<'a> {
             | NodeEnum::ParamRef(_)
             | NodeEnum::SqlvalueFunction(_)
             | NodeEnum::String(_) => {}
-            // The first part is a column or a table; whatever follows a dot may be a function.
-            NodeEnum::ColumnRef(column) => self.fields(column.fields.get(1..).unwrap_or_default()),
+            NodeEnum::ColumnRef(column) => self.column(column),
             NodeEnum::SelectStmt(select) => self.select(select),
             NodeEnum::List(list) => self.all(&list.items),
             NodeEnum::ResTarget(target) => {
@@ -211,7 +226,7 @@ impl<'a> Walk<'a> {
             // Expressions
             NodeEnum::AExpr(expression) => self.operation(expression),
             NodeEnum::BoolExpr(expression) => self.all(&expression.args),
-            NodeEnum::FuncCall(call) => self.call(call),
+            NodeEnum::FuncCall(call) => self.call(call, alone),
             NodeEnum::SubLink(link) => {
                 self.maybe(link.testexpr.as_deref());
                 if !link.oper_name.is_empty() {
@@ -219,12 +234,7 @@ impl<'a> Walk<'a> {
                 }
                 self.maybe(link.subselect.as_deref());
             }
-            NodeEnum::TypeCast(cast) => {
-                self.maybe(cast.arg.as_deref());
-                if let Some(to) = &cast.type_name {
-                    self.cast(to, cast.arg.as_deref());
-                }
-            }
+            NodeEnum::TypeCast(cast) => self.type_cast(cast, alone),
             NodeEnum::CollateClause(collate) => self.maybe(collate.arg.as_deref()),
             NodeEnum::CaseExpr(case) => {
                 self.maybe(case.arg.as_deref());
@@ -237,18 +247,14 @@ impl<'a> Walk<'a> {
             }
             NodeEnum::CoalesceExpr(coalesce) => self.all(&coalesce.args),
             NodeEnum::MinMaxExpr(expression) => self.all(&expression.args),
-            NodeEnum::NullTest(test) => self.maybe(test.arg.as_deref()),
+            NodeEnum::NullTest(test) => {
+                self.alone = true;
+                self.maybe(test.arg.as_deref());
+            }
             NodeEnum::BooleanTest(test) => self.maybe(test.arg.as_deref()),
             NodeEnum::RowExpr(row) => self.all(&row.args),
             NodeEnum::AArrayExpr(array) => self.all(&array.elements),
-            NodeEnum::AIndirection(indirection) => {
-                self.maybe(indirection.arg.as_deref());
-                self.fields(&indirection.indirection);
-                self.all(&indirection.indirection);
-                if indirection.arg.as_deref().is_some_and(has_no_fields) {
-                    self.fields_of_a_value(&indirection.indirection);
-                }
-            }
+            NodeEnum::AIndirection(indirection) => self.indirection(indirection),
             NodeEnum::AIndices(indices) => {
                 self.maybe(indices.lidx.as_deref());
                 self.maybe(indices.uidx.as_deref());

@@ -62,7 +62,6 @@ pub fn word(node: &NodeEnum) -> (&'static str, Kind) {
         | N::AlterDatabaseStmt(_)
         | N::AlterDatabaseSetStmt(_)
         | N::AlterDatabaseRefreshCollStmt(_)
-        | N::AlterSystemStmt(_)
         | N::AlterObjectSchemaStmt(_)
         | N::AlterOwnerStmt(_)
         | N::AlterOperatorStmt(_)
@@ -95,6 +94,8 @@ pub fn word(node: &NodeEnum) -> (&'static str, Kind) {
         N::VacuumStmt(vacuum) => (if vacuum.is_vacuumcmd { "VACUUM" } else { "ANALYZE" }, Kind::Destroys),
         N::ClusterStmt(_) => ("CLUSTER", Kind::Destroys),
         N::ReindexStmt(_) => ("REINDEX", Kind::Destroys),
+        // Of the whole server, and for whoever comes.
+        N::AlterSystemStmt(_) => ("ALTER SYSTEM", Kind::Unknown),
         N::VariableSetStmt(_) => ("SET", Kind::Unknown),
         N::ConstraintsSetStmt(_) => ("SET CONSTRAINTS", Kind::Unknown),
         N::TransactionStmt(_) => ("a transaction", Kind::Unknown),

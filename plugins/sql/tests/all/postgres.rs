@@ -143,6 +143,28 @@ fn statements_are_what_they_do() {
         ("select 1 \0", "invalid", "syntax"),
         ("select '\\', '; drop table t; --'", "side_effect", "ambiguous"),
         ("select '\\'; drop table t; --'", "write", "statement"),
+        // Only a text that is nothing to the other server passes, whatever a name in it says.
+        ("select '\\', ' , \"unterminated quoted\"(1) --'", "side_effect", "ambiguous"),
+        ("alter system set log_statement = 'none'", "side_effect", "statement"),
+        // Columns of a table may have any name but those of functions that act.
+        ("select t.pg_version, t.wipe, (t.a).wipe, (a[1]).b from t", "read", "-"),
+        ("select t.dblink_exec from t", "side_effect", "function"),
+        ("select (a).pg_new_function from t", "side_effect", "function"),
+        ("select p.x, (p).y from jsonb_populate_record(null::pair, '{}') p", "read", "-"),
+        ("select (x.b).city from json_to_record('{}') as x(a int, b address)", "read", "-"),
+        ("select a <=> b, a <#> b, a <+> b, a <-> b from t", "read", "-"),
+        (
+            "select digest(a, 'sha256'), hmac(a, b, 'md5'), akeys(h), nlevel(p), subpath(p, 0, 1), earth_distance(x, y) from t",
+            "read",
+            "-",
+        ),
+        (
+            "select st_distance(a, b), st_dwithin(a, b, 5), st_asgeojson(a), time_bucket('1 day', at) from t",
+            "read",
+            "-",
+        ),
+        ("select st_estimatedextent('t', 'a')", "side_effect", "function"),
+        ("select xpath_table('id', 'a', 't', '/a', 'true')", "side_effect", "function"),
     ] {
         let read = guard.read(sql, &Ask::of(Dialect::Postgres));
         assert_eq!((read.class.as_str(), rule(&read)), (class, refused), "{sql}: {read:?}");
@@ -215,6 +237,10 @@ fn a_refusal_quotes_no_data() {
 fn several_reads_and_own_functions_have_switches() {
     let guard = guard();
     let functions = ["f".to_owned(), "app.g".to_owned()];
+    // What somebody vouches for may give rows.
+    let own = Ask { functions: &functions, ..Ask::of(Dialect::Postgres) };
+    assert!(guard.read("select x.a, (f(1)).b, (app.g(2)).c from f(1) x", &own).allowed());
+    assert!(!guard.read("select x.dblink_exec from f(1) x", &own).allowed());
     let ask = Ask { several: true, functions: &functions, ..Ask::of(Dialect::Postgres) };
     for (sql, allowed) in [
         ("select 1; select 2", true),
