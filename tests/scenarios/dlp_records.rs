@@ -29,18 +29,23 @@ async fn no_canary_reaches_the_books(kind: Kind) {
         Step::on("tools/call").result(record.clone()),
         Step::on("tools/call").error(200, -32000, &format!("nobody is called {EMAIL}")),
         Step::on("tools/call").stream(says),
+        Step::on("tools/call").result(record.clone()),
+        // Values as names, which are told where a place is told.
+        Step::on("tools/call")
+            .result(json!({ "content": [], "structuredContent": { EMAIL: { "of": { CARD: SSN } } } })),
         Step::on("tools/call").result(record).always(),
     ];
     let stub = Stub::scripted(steps).await;
-    let tools = ["open", "shut"].map(|name| portreeve_tests::world::manifest("crm", name, "READ_ONLY"));
+    let tools = ["open", "shut", "kept"].map(|name| portreeve_tests::world::manifest("crm", name, "READ_ONLY"));
     let pay = portreeve_tests::world::manifest("crm", "pay", "HIGH_WRITE");
     let handling = json!({
         "crm/open": { "dlp": { "request": { "*": "observe" }, "result": { "*": "observe" } } },
         "crm/shut": { "dlp": { "request": { "*": "block" } } },
+        "crm/kept": { "dlp": { "request": { "*": "observe" }, "result": { "email": "observe", "*": "block" } } },
     });
     let mut world = World::on(kind)
         .upstream("crm", json!({ "url": stub.url() }))
-        .manifest_file("crm", json!({ "manifests": [tools[0], tools[1], pay], "handling": handling }))
+        .manifest_file("crm", json!({ "manifests": [tools[0], tools[1], tools[2], pay], "handling": handling }))
         .start();
     let agent = world.agent_with("a-1", &["--autonomy", "A4", "--max-risk", "R4"]);
     let canaries = json!({ "ssn": SSN, "in": { "mail": EMAIL }, "text": format!("card {CARD}"), EMAIL: 1 });
@@ -51,6 +56,15 @@ async fn no_canary_reaches_the_books(kind: Kind) {
     assert_eq!(seen["params"]["arguments"], canaries);
     assert!(agent.call("crm/open", canaries.clone()).await.text().contains(EMAIL), "an error passes, too");
     assert!(agent.call("crm/open", canaries.clone()).await.text().contains(EMAIL), "and a stream");
+    // An answer that is kept back is told by rule and place, and no place holds a value.
+    for _ in 0..2 {
+        let kept = agent.call("crm/kept", json!({})).await;
+        assert_eq!(kept.decision(), "deny", "{}", kept.text());
+        assert!(kept.text().contains("/result/"), "{}", kept.text());
+        for canary in [SSN, EMAIL, CARD, "canary.bird"] {
+            assert!(!kept.text().contains(canary), "{canary} in {}", kept.text());
+        }
+    }
     // What is blocked is refused, what nobody knows is refused, what needs a human waits.
     assert_eq!(agent.call("crm/shut", canaries.clone()).await.decision(), "deny");
     assert_eq!(agent.call("crm/unknown", canaries.clone()).await.decision(), "deny");
@@ -75,6 +89,7 @@ async fn no_canary_reaches_the_books(kind: Kind) {
     world.eventually("SELECT count(*) FROM audit_logs WHERE status_code = 'approval_required'", 1).await;
     world.eventually("SELECT count(*) FROM agent_traces WHERE description = 'crm/open: answer redacted'", 3).await;
 
+    world.eventually("SELECT count(*) FROM agent_traces WHERE description = 'crm/kept: answer redacted'", 2).await;
     let books = everything(&world, kind);
     let log = world.gateway().log();
     for canary in [SSN, EMAIL, CARD, "canary.bird"] {
@@ -83,6 +98,8 @@ async fn no_canary_reaches_the_books(kind: Kind) {
             assert!(line.is_none(), "{canary} in {name}: {line:?}");
         }
     }
+    let told = world.database.sql("SELECT context FROM agent_traces WHERE description = 'crm/kept: answer redacted'");
+    assert!(told.contains(r#""action":"block""#), "what was blocked is recorded, too: {told}");
     for (query, least) in [
         ("SELECT count(*) FROM audit_logs WHERE CAST(input_payload AS TEXT) LIKE '%[EMAIL]%'", 4),
         ("SELECT count(*) FROM audit_logs WHERE CAST(output_payload AS TEXT) LIKE '%[SSN]%'", 2),

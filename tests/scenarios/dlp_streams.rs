@@ -85,3 +85,41 @@ async fn what_is_given_again_is_what_was_given() {
     assert!(rest.text().contains("[EMAIL]") && rest.text().contains("[CARD]"), "{}", rest.text());
     assert!(!rest.text().contains("jane@") && !rest.text().contains("1111"), "{}", rest.text());
 }
+
+// acceptance 63: what taking a number out lays bare is not let through because it waited, and a key goes to its end.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_laid_bare_by_a_mask_is_not_given() {
+    let token = ["AKIA", "QYLPMN5HHHFPZAM2"].concat();
+    let line = |at: usize| {
+        let letters = b"AbCd0EfGh1IjKl2MnOp3QrSt4UvWx5Yz+/";
+        (0..64).map(|place| char::from(letters[(at * 7 + place * (at % 5 + 1)) % 34])).collect::<String>()
+    };
+    let lines: Vec<String> = (1..=50).map(line).collect();
+    let mut says = vec![
+        log("pay with 4111 1111"),
+        log(&format!(" 1111 1111{token}")),
+        log("the key:\n-----BEGIN RSA PRIVATE KEY-----\n"),
+        // Longer than anything is held.
+        Piece::Pause(Duration::from_millis(700)),
+    ];
+    says.extend(lines.iter().map(|line| log(&format!("{line}\n"))));
+    says.extend([log("-----END RSA PRIVATE KEY-----\nis yours"), Piece::answer(json!({ "content": [] }))]);
+    let stub = Stub::scripted(vec![Step::legacy_server(), Step::on("tools/call").stream(says)]).await;
+    let manifests = json!([portreeve_tests::world::manifest("crm", "slow", "READ_ONLY")]);
+    let handling = json!({ "crm/slow": { "dlp": { "result": { "aws_access_key": "block" } } } });
+    let world = World::on(Kind::Sqlite)
+        .upstream("crm", json!({ "url": stub.url() }))
+        .manifest_file("crm", json!({ "manifests": manifests, "handling": handling }))
+        .start();
+    let agent = world.agent("a-1", "A1");
+    let answer = agent.post("/crm/mcp", &call()).await;
+    assert!(!answer.text().contains(&token), "{}", answer.text());
+    for line in &lines {
+        assert!(!answer.text().contains(line.as_str()), "{line} in {}", answer.text());
+    }
+    let told = shown(&answer.events());
+    assert_eq!(told[0], json!("pay with [CARD]"), "{}", answer.text());
+    let said: String = told.iter().filter_map(Value::as_str).collect();
+    assert!(said.contains("[PRIVATE_KEY]") && said.ends_with("is yours"), "{said}");
+    assert_eq!(told.last(), Some(&json!([])));
+}

@@ -4,6 +4,8 @@
 //! lets it (`hold`). What had to go on without its rest is remembered, so that at least the rest does not follow it; a private
 //! key is remembered until it ends, however many messages that takes.
 
+mod keys;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +23,7 @@ use super::Inner;
 use super::edit::{texts, with_texts};
 use super::rules::told;
 use super::scope::{Scope, Way, way_of};
+use keys::{cut, remember};
 
 /// A longer message is a whole of its own.
 const LONGEST_PIECE: usize = 16 * 1024;
@@ -82,49 +85,6 @@ impl Following {
         }
         let edited = self.scope(&reply).reply(rules, &reply, found)?;
         Ok(edited.unwrap_or(reply))
-    }
-
-    /// The message without what belongs to keys that began before it.
-    fn behind_keys(&mut self, reply: Reply) -> Reply {
-        if self.keys.is_empty() {
-            return reply;
-        }
-        let scope = self.scope(&reply);
-        let nowhere = Paths::none();
-        let redaction = scope.redaction(&self.inner.rules, &scope.softened, &nowhere);
-        let method = reply.method().unwrap_or_default().to_owned();
-        let mut edits = Vec::new();
-        for (pointer, text) in texts(&reply) {
-            let place = (method.clone(), pointer);
-            let Some(key) = self.keys.get_mut(&place) else { continue };
-            let rest = redaction.seam().go_on(key, &text);
-            if rest.over {
-                self.keys.remove(&place);
-            }
-            if rest.taken > 0 {
-                edits.push((place.1, text.get(rest.taken..).unwrap_or_default().to_owned()));
-            }
-        }
-        if edits.is_empty() { reply } else { with_texts(&reply, &edits) }
-    }
-
-    fn remember_key(&mut self, place: Place, key: OpenKey) {
-        if self.keys.len() < MOST_OPEN {
-            self.keys.insert(place, key);
-        }
-    }
-
-    /// A message that is a whole of its own may still end in the middle of a key.
-    fn note_keys(&mut self, reply: &Reply) {
-        let scope = self.scope(reply);
-        let nowhere = Paths::none();
-        let redaction = scope.redaction(&self.inner.rules, &scope.softened, &nowhere);
-        let method = reply.method().unwrap_or_default().to_owned();
-        for (pointer, text) in texts(reply) {
-            if let Some((_, _, key)) = redaction.seam().open_key(&text, &mut Counts::default()) {
-                self.remember_key((method.clone(), pointer), key);
-            }
-        }
     }
 
     /// Which of the texts at one place end in something that may go on, once `piece` stands behind the others.
@@ -196,7 +156,7 @@ impl Following {
         }
         // A key that goes on without its end is taken out from where it begins.
         let mask = key.map(|(start, mask, key)| {
-            self.remember_key(place.clone(), key);
+            remember(&mut self.keys, place.clone(), key);
             (cut(&mut words, start), mask)
         });
         let mut redacted = match redaction.seam().join(&words, &mut counts) {
@@ -223,21 +183,6 @@ impl Following {
             }
         }
     }
-}
-
-/// Leaves out all of a text in pieces that lies behind `start`, and says in which piece that is.
-fn cut(words: &mut [&str], start: usize) -> usize {
-    let mut before = 0;
-    let mut begins = None;
-    for (index, word) in words.iter_mut().enumerate() {
-        let kept = start.saturating_sub(before).min(word.len());
-        before += word.len();
-        if kept < word.len() {
-            begins.get_or_insert(index);
-            *word = word.get(..kept).unwrap_or_default();
-        }
-    }
-    begins.unwrap_or_default()
 }
 
 /// Where a part of a text is.

@@ -9,23 +9,77 @@ use super::step::{Look, end_of_string};
 use super::walk::Walk;
 
 /// So much of an object is searched for the name of a value.
-const NEAR: usize = 4096;
+pub(super) const NEAR: usize = 4096;
 const MOST_LABELS: usize = 3;
 const MOST_COLUMNS: usize = 256;
 /// Longer texts are no names.
 const LONGEST_NAME: usize = 64;
 
 const VALUES: [&str; 19] = [
-    "value", "values", "val", "number", "num", "no", "nr", "content", "contents", "data", "text", "raw", "string",
-    "plain", "plaintext", "secret", "default", "current", "body",
+    "value",
+    "values",
+    "val",
+    "number",
+    "num",
+    "no",
+    "nr",
+    "content",
+    "contents",
+    "data",
+    "text",
+    "raw",
+    "string",
+    "plain",
+    "plaintext",
+    "secret",
+    "default",
+    "current",
+    "body",
 ];
 const LABELS: [&str; 15] = [
-    "name", "key", "label", "field", "type", "kind", "property", "variable", "var", "header", "attribute", "attr",
-    "param", "parameter", "setting",
+    "name",
+    "key",
+    "label",
+    "field",
+    "type",
+    "kind",
+    "property",
+    "variable",
+    "var",
+    "header",
+    "attribute",
+    "attr",
+    "param",
+    "parameter",
+    "setting",
 ];
 const MEASURES: [&str; 26] = [
-    "id", "ids", "count", "total", "size", "length", "index", "time", "timestamp", "ts", "date", "at", "on", "version",
-    "price", "amount", "status", "zip", "postcode", "lat", "lng", "lon", "expires", "expiry", "port", "ttl",
+    "id",
+    "ids",
+    "count",
+    "total",
+    "size",
+    "length",
+    "index",
+    "time",
+    "timestamp",
+    "ts",
+    "date",
+    "at",
+    "on",
+    "version",
+    "price",
+    "amount",
+    "status",
+    "zip",
+    "postcode",
+    "lat",
+    "lng",
+    "lon",
+    "expires",
+    "expiry",
+    "port",
+    "ttl",
 ];
 const COLUMNS: [&str; 7] = ["columns", "cols", "fields", "headers", "header", "names", "keys"];
 const ROWS: [&str; 5] = ["rows", "data", "values", "records", "results"];
@@ -68,7 +122,9 @@ fn is_name(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= LONGEST_NAME
         && text.bytes().any(|byte| byte.is_ascii_alphabetic())
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b' ' | b'#' | b'/'))
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b' ' | b'#' | b'/'))
 }
 
 impl<'w> Walk<'w, '_> {

@@ -2,9 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::Kind;
+use super::edits::{Edits, escaped, with_changes};
+use super::place::Place;
 use super::step::Look;
 use super::string::unescaped;
-use super::walk::Walk;
+use super::walk::{Walk, Walked};
+use crate::Care;
 use crate::mapped::Mapped;
 
 /// The names of one object.
@@ -16,8 +20,40 @@ pub(super) struct Names {
 }
 
 impl Walk<'_, '_> {
+    /// A name that is a value, as it is now. Two that become one get numbers.
+    pub(super) fn member_name(
+        &mut self,
+        object: usize,
+        start: usize,
+        end: usize,
+        place: &Place<'_>,
+    ) -> Walked<Option<String>> {
+        let raw = self.text.get(start..end).unwrap_or_default();
+        let decoded = unescaped(raw);
+        let name = decoded.as_ref().map_or(raw, Mapped::text);
+        let critical = self.care(place) == Some(Care::Critical);
+        let mut own = Edits::default();
+        for one in self.redaction.findings(name, None, critical) {
+            let with =
+                self.redaction.replacement(&one, Kind::Text, self.found).map_err(|rule| self.blocked(rule, place))?;
+            if let Some(with) = with {
+                own.add(one.start..one.end, with, one.which());
+            }
+        }
+        let changes = own.merged();
+        let Some((_, _, which)) = changes.first() else {
+            return Ok(None);
+        };
+        let masked = self.unique(object, &with_changes(name, &changes));
+        if self.nested == 0 {
+            self.found.edited_at(|| place.parent.map(Place::pointer).unwrap_or_default());
+        }
+        self.edits.add(start..end, escaped(&masked), *which);
+        Ok(Some(masked))
+    }
+
     /// The name, or the name with the first number that nobody in the object has.
-    pub(super) fn unique(&mut self, object: usize, name: &str) -> String {
+    fn unique(&mut self, object: usize, name: &str) -> String {
         let text = self.text;
         let names =
             self.names.entry(object).or_insert_with(|| Names { taken: names(text, object), ..Names::default() });

@@ -5,8 +5,8 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::edits::escaped;
-use super::string::unescaped;
 use super::place::Place;
+use super::string::unescaped;
 use super::walk::Walk;
 use super::{Finding, Kind};
 use crate::mapped::Mapped;

@@ -7,15 +7,14 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::blocks::Block;
-use super::edits::{Edits, escaped, with_changes};
-use super::labels::{are_rows, is_value};
+use super::edits::Edits;
+use super::labels::{NEAR, are_rows, is_value};
 use super::names::Names;
 use super::pieces::{MOST_NEIGHBOURS, Neighbourhood, Neighbours};
 use super::place::{Place, Said};
 use super::step::{Look, end_of_string};
-use super::string::{About, unescaped};
-use super::{Kind, Redaction, UNREADABLE};
-use crate::mapped::Mapped;
+use super::string::About;
+use super::{Redaction, UNREADABLE};
 use crate::paths::Alive;
 use crate::{Blocked, Care, Counts};
 
@@ -123,6 +122,12 @@ impl<'w, 'a> Walk<'w, 'a> {
         self.all || self.spots.get(self.next).is_some_and(|spot| (*spot as usize) < end)
     }
 
+    /// Whether anything is pointed at not far ahead, counted from a spot that came before: elsewhere no name says anything.
+    fn is_near(&self, spot: usize) -> bool {
+        let near = self.all || self.spots.get(spot).is_some_and(|spot| (*spot as usize) < self.at + NEAR);
+        near && self.ahead > 0
+    }
+
     /// Whether some rule begins with what stands in this part, wherever the walk is.
     pub fn begins_rule(&self, range: Range<usize>) -> bool {
         let part = self.text.as_bytes().get(range).unwrap_or_default();
@@ -158,6 +163,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
         let mut run = Neighbours::new();
         let mut siblings = None;
+        let first_spot = self.next;
         loop {
             if self.peek() != Some(b'"') {
                 return Err(unreadable());
@@ -178,12 +184,13 @@ impl<'w, 'a> Walk<'w, 'a> {
                 return Err(unreadable());
             }
             self.at += 1;
-            let next = self.peek();
-            if is_value(raw) && self.ahead > 0 && matches!(next, Some(b'"' | b'-' | b'0'..=b'9')) {
+            let scalar = matches!(self.peek(), Some(b'"' | b'-' | b'0'..=b'9'));
+            if scalar && self.is_near(first_spot) && is_value(raw) {
                 let said = siblings.get_or_insert_with(|| self.siblings(open)).as_slice();
                 inner = place.member(raw, alive, pointed_at, said);
             }
-            let heads = if are_rows(raw) && self.ahead > 0 && self.begins_table() { self.heads(open) } else { Vec::new() };
+            let is_table = self.begins_table() && self.ahead > 0 && are_rows(raw);
+            let heads = if is_table { self.heads(open) } else { Vec::new() };
             inner.now = masked.as_deref();
             inner.table = heads.as_slice();
             let is_text = self.peek() == Some(b'"') && care.is_none();
@@ -221,11 +228,12 @@ impl<'w, 'a> Walk<'w, 'a> {
         if place.table.is_empty() && self.ahead > 0 && self.peek() == Some(b'[') {
             heads = self.first_row();
         }
+        let first_spot = self.next;
         let mut first = None;
         loop {
             let is_text = self.peek() == Some(b'"');
             let pair = match first.take() {
-                Some(first) if index == 1 && self.ahead > 0 => self.pair(first),
+                Some(first) if index == 1 && self.is_near(first_spot) => self.pair(first),
                 _ => None,
             };
             let column = place.row.get(index..index + 1).unwrap_or_default();
@@ -298,32 +306,6 @@ impl<'w, 'a> Walk<'w, 'a> {
         look.at += 1;
         look.blank();
         opens && look.text.get(look.at) == Some(&b'[')
-    }
-
-    /// A name that is a value, as it is now. Two that become one get numbers.
-    fn member_name(&mut self, object: usize, start: usize, end: usize, place: &Place<'_>) -> Walked<Option<String>> {
-        let raw = self.text.get(start..end).unwrap_or_default();
-        let decoded = unescaped(raw);
-        let name = decoded.as_ref().map_or(raw, Mapped::text);
-        let critical = self.care(place) == Some(Care::Critical);
-        let mut own = Edits::default();
-        for one in self.redaction.findings(name, None, critical) {
-            let with =
-                self.redaction.replacement(&one, Kind::Text, self.found).map_err(|rule| self.blocked(rule, place))?;
-            if let Some(with) = with {
-                own.add(one.start..one.end, with, one.which());
-            }
-        }
-        let changes = own.merged();
-        let Some((_, _, which)) = changes.first() else {
-            return Ok(None);
-        };
-        let masked = self.unique(object, &with_changes(name, &changes));
-        if self.nested == 0 {
-            self.found.edited_at(|| place.parent.map(Place::pointer).unwrap_or_default());
-        }
-        self.edits.add(start..end, escaped(&masked), *which);
-        Ok(Some(masked))
     }
 
     /// Names rule and place; a name on the way may be a value itself, and is told as its mask.

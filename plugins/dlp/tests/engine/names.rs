@@ -12,13 +12,19 @@ fn a_value_is_known_by_names_that_stand_elsewhere() {
         (r#"{"passport":{"number":"X1234567"}}"#, r#"{"passport":{"number":"[PASSPORT]"}}"#),
         (r#"{"passports":[{"number":"X1234567"}]}"#, r#"{"passports":[{"number":"[PASSPORT]"}]}"#),
         (r#"{"type":"passport","number":"X1234567"}"#, r#"{"type":"passport","number":"[PASSPORT]"}"#),
-        (r#"{"documentNumber":"X1234567","documentType":"passport"}"#, r#"{"documentNumber":"[PASSPORT]","documentType":"passport"}"#),
+        (
+            r#"{"documentNumber":"X1234567","documentType":"passport"}"#,
+            r#"{"documentNumber":"[PASSPORT]","documentType":"passport"}"#,
+        ),
         (r#"{"name":"DB_PASSWORD","value":"hunter22x"}"#, r#"{"name":"DB_PASSWORD","value":"[GENERIC_PASSWORD]"}"#),
         (r#"{"value":"hunter22x","name":"DB_PASSWORD"}"#, r#"{"value":"[GENERIC_PASSWORD]","name":"DB_PASSWORD"}"#),
         (r#"{"password":{"value":"hunter22x"}}"#, r#"{"password":{"value":"[GENERIC_PASSWORD]"}}"#),
-        (r#"{"passwords":["hunter22x"]}"#, r#"{"passwords":["[GENERIC_PASSWORD]"]}"#),
+        (r#"{"password":["hunter22x"]}"#, r#"{"password":["[GENERIC_PASSWORD]"]}"#),
         (r#"{"password":73920184}"#, r#"{"password":0}"#),
-        (r#"[["password","hunter22x"],["user","hunter22x"]]"#, r#"[["password","[GENERIC_PASSWORD]"],["user","hunter22x"]]"#),
+        (
+            r#"[["password","hunter22x"],["user","hunter22x"]]"#,
+            r#"[["password","[GENERIC_PASSWORD]"],["user","hunter22x"]]"#,
+        ),
         (
             r#"{"columns":["id","passport"],"rows":[["X7654321","X1234567"]]}"#,
             r#"{"columns":["id","passport"],"rows":[["X7654321","[PASSPORT]"]]}"#,

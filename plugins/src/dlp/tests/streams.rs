@@ -116,7 +116,11 @@ fn key_lines() -> Vec<String> {
         (0..64).map(|place| char::from(letter(place))).collect::<String>() + "\n"
     };
     let begin = "see:\n-----BEGIN PRIVATE KEY-----\n".to_owned();
-    [begin].into_iter().chain((1..=50).map(line)).chain(["-----END PRIVATE KEY-----\nthat was it.".to_owned()]).collect()
+    [begin]
+        .into_iter()
+        .chain((1..=50).map(line))
+        .chain(["-----END PRIVATE KEY-----\nthat was it.".to_owned()])
+        .collect()
 }
 
 // acceptance 63: a key is longer than anything is held, and slower; it goes whole all the same.
@@ -146,7 +150,8 @@ fn a_key_that_comes_line_by_line_goes_whole() {
 #[test]
 fn a_word_on_keys_does_not_silence_a_stream() {
     let (mut follow, mut found, mut given) = (following(), Found::default(), Vec::new());
-    let texts = ["a key begins with -----BEGIN PRIVATE KEY-----", " as everybody knows who has seen one.", " Next topic!"];
+    let texts =
+        ["a key begins with -----BEGIN PRIVATE KEY-----", " as everybody knows who has seen one.", " Next topic!"];
     for text in texts {
         if let Step::Give(replies) = follow.next(event(text), &mut found).unwrap() {
             given.extend(replies);

@@ -150,3 +150,93 @@ impl Held {
         given
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use gateway_protocol::Message;
+
+    use super::*;
+    use crate::content::Action;
+    use crate::testing::FixedClock;
+    use crate::verdict::Objection;
+
+    /// Holds everything but what it is told to give, keeps `kept` bytes back for ever, and finds something whenever it is asked.
+    struct Keeper {
+        held: Vec<Reply>,
+        gives: bool,
+        kept: usize,
+    }
+
+    impl Keeper {
+        fn passed(&mut self, found: &mut Found) -> Passed {
+            found.add(&"email".into(), Action::Mask, 1);
+            // Every second message may not pass.
+            self.held.drain(..).enumerate().map(|(at, reply)| (at % 2 == 0).then_some(reply)).collect()
+        }
+    }
+
+    impl Follow for Keeper {
+        fn next(&mut self, reply: Reply, found: &mut Found) -> Result<Step, Objection> {
+            self.held.push(reply);
+            if self.gives { Ok(Step::Give(self.passed(found))) } else { Ok(Step::Hold) }
+        }
+
+        fn end(&mut self, found: &mut Found) -> Passed {
+            self.kept = 0;
+            self.passed(found)
+        }
+
+        fn held(&self) -> usize {
+            self.kept
+        }
+    }
+
+    fn held(gives: bool, kept: usize) -> Held {
+        let follow: Box<dyn Follow> = Box::new(Keeper { held: Vec::new(), gives, kept });
+        let clock: Arc<dyn Clock> = Arc::new(FixedClock::default());
+        Held { plugin: "dlp", follow: Some(follow), frames: VecDeque::new(), clock, pause: None }
+    }
+
+    fn event(name: &str) -> (sse::Event, Reply) {
+        let reply = Reply::from_message(&Message::notification(name, None));
+        (sse::Event::message(reply.raw().clone()), reply)
+    }
+
+    fn count(found: &Found) -> u32 {
+        found.iter().map(|finding| finding.count).sum()
+    }
+
+    #[test]
+    fn what_may_not_pass_takes_its_event_with_it() {
+        let (mut held, mut found) = (held(false, 0), Found::default());
+        for name in ["a", "b", "c"] {
+            let (frame, reply) = event(name);
+            assert!(held.next(frame, reply, &mut found).0.is_empty());
+        }
+        let given = held.end(&mut found);
+        let shown: Vec<_> = given.iter().map(|(frame, reply)| (&frame.data, reply.as_ref().unwrap().raw())).collect();
+        assert_eq!(shown.len(), 2, "`b` is left out, and its event with it");
+        assert!(shown.iter().all(|(frame, reply)| frame == reply), "each message in its own event: {shown:?}");
+    }
+
+    #[test]
+    fn what_is_found_because_events_pile_up_is_told() {
+        let (mut held, mut found) = (held(false, 0), Found::default());
+        let (frame, reply) = event("a");
+        held.next(frame, reply, &mut found);
+        let given: Vec<_> = (0..=MOST_BARE).flat_map(|_| held.bare(sse::Event::message("ping"), &mut found)).collect();
+        assert!(given.len() > MOST_BARE, "{}", given.len());
+        assert_eq!(count(&found), 1);
+    }
+
+    #[test]
+    fn too_much_is_not_held_behind_what_is_given() {
+        let (mut held, mut found) = (held(true, 5000), Found::default());
+        let (frame, reply) = event("a");
+        let (given, refused) = held.next(frame, reply, &mut found);
+        assert!(given.len() == 1 && refused.is_none());
+        assert_eq!(count(&found), 2, "it was asked for all that it held, too");
+        assert!(!held.is_full());
+    }
+}
