@@ -137,6 +137,20 @@ async fn a_classified_tool_that_is_not_listed_is_refused() {
     }
 }
 
+// An empty list is a list: whoever shows no tool has none that could be called.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_classified_tool_of_an_upstream_that_lists_nothing_is_refused() {
+    let stub = Stub::with_definitions(Vec::new()).await;
+    let world = World::on(Kind::Sqlite)
+        .upstream("notes", json!({ "url": stub.url() }))
+        .manifests("notes", &[("peek", "READ_ONLY")])
+        .start();
+    let answer = world.agent("a-1", "A3").call("notes/peek", json!({})).await;
+    assert_eq!(answer.denied_by(), ["pins"], "{}", answer.text());
+    assert!(answer.text().contains("unlisted"), "{}", answer.text());
+    assert_eq!(stub.calls(), 0, "a refused call must not reach the server");
+}
+
 // An upstream that cannot be asked what its tools are answers the call with its own failure, and no policy is blamed.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upstream_that_is_away_says_so_itself() {

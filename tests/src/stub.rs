@@ -4,7 +4,7 @@
 mod script;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -41,6 +41,9 @@ struct Inner {
     script: Script,
 }
 
+/// Stubs that play a script, by their port. What no list shows is never called, so a story's manifests say what they list.
+static SCRIPTED: Mutex<Vec<(u16, Weak<Inner>)>> = Mutex::new(Vec::new());
+
 type Body = UnsyncBoxBody<Bytes, std::io::Error>;
 
 impl Stub {
@@ -56,7 +59,21 @@ impl Stub {
 
     /// What no step fits gets the usual answers.
     pub async fn scripted(steps: Vec<Step>) -> Self {
-        Self::playing(Vec::new(), steps).await
+        let stub = Self::playing(Vec::new(), steps).await;
+        SCRIPTED.lock().expect("the scripted stubs").push((stub.port, Arc::downgrade(&stub.inner)));
+        stub
+    }
+
+    /// The scripted stub at this address lists these tools, unless the story has said which.
+    pub(crate) fn lists(url: &str, tools: &[String]) {
+        let stubs = SCRIPTED.lock().expect("the scripted stubs");
+        let here = |port: &u16| url.contains(&format!("127.0.0.1:{port}/"));
+        for stub in stubs.iter().filter(|(port, _)| here(port)).filter_map(|(_, stub)| stub.upgrade()) {
+            let mut listed = stub.tools.lock().expect("the stub's tools");
+            if listed.is_empty() {
+                *listed = tools.iter().map(|name| json!({ "name": name, "inputSchema": {} })).collect();
+            }
+        }
     }
 
     async fn playing(tools: Vec<Value>, steps: Vec<Step>) -> Self {

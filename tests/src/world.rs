@@ -11,6 +11,7 @@ use crate::http::{Answer, Client};
 use crate::process::Process;
 use crate::store::Database;
 pub use crate::store::Kind;
+use crate::stub::Stub;
 
 pub struct WorldBuilder {
     kind: Kind,
@@ -292,6 +293,9 @@ impl WorldBuilder {
         for (namespace, file) in &self.manifests {
             // JSON is YAML.
             std::fs::write(manifests.join(format!("{namespace}.yaml")), file.to_string()).expect("a manifest file");
+            let tools = file["manifests"].as_array().into_iter().flatten().filter_map(|tool| tool["id"].as_str());
+            let tools: Vec<_> = tools.filter_map(|id| id.split_once('/')).map(|(_, tool)| tool.to_owned()).collect();
+            Stub::lists(self.config["upstreams"][namespace]["url"].as_str().unwrap_or_default(), &tools);
         }
         for (inside, text) in &self.files {
             let path = directory.path().join(inside);

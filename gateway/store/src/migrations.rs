@@ -32,6 +32,7 @@ embedded! {
     12 "0012_content",
     13 "0013_gate",
     14 "0014_tool_agents",
+    15 "0015_versions",
 }
 
 pub(crate) fn sqlite() -> Migrator {

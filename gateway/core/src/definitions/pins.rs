@@ -227,14 +227,6 @@ impl Definitions {
         self.seen.load().get(tool.namespace()).is_some_and(|seen| seen.tools.contains_key(tool.tool()))
     }
 
-    /// Whether this upstream was ever seen to list any tool.
-    pub fn lists_some(&self, tool: &ToolName) -> bool {
-        let seen = self.seen.load();
-        tool.namespace()
-            .parse()
-            .is_ok_and(|space: Namespace| seen.get(&space).is_some_and(|seen| !seen.tools.is_empty()))
-    }
-
     /// The upstream announced another list.
     pub fn stale(&self, namespace: &Namespace) {
         if self.has_seen(namespace) {

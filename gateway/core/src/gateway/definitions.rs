@@ -61,9 +61,8 @@ impl Gateway {
             match read {
                 // In the list, but whoever compares it has not got that far.
                 Ok(true) => standing = Standing::Unverified,
-                Ok(false) if definitions.lists_some(&name) => standing = Standing::Unlisted,
-                // Who lists nothing at all keeps no list that a tool could be missing from.
-                Ok(false) => {}
+                // An empty list is a list too.
+                Ok(false) => standing = Standing::Unlisted,
                 Err(error) => unread = Err(error),
             }
         }
