@@ -33,7 +33,7 @@ use gateway_core::ports::{GateStore, RunpackShelves, StoreError, TenantStore};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::builtin::{BuiltinServer, BuiltinTool, ToolFailure, run_checked};
+use crate::builtin::{BuiltinServer, BuiltinTool, Called, ToolFailure, run_checked};
 use keeper::Gatekeeper;
 
 pub const NAMESPACE: &str = "gate";
@@ -77,7 +77,7 @@ pub async fn call(
     arguments: &Map<String, Value>,
 ) -> Result<Value, ToolFailure> {
     match server.tool_named(tool) {
-        Some(tool) => run_checked(tool, caller, arguments).await,
+        Some(tool) => run_checked(tool, Called::by(caller), arguments).await,
         None => Err(ToolFailure::new(format!("not_found: tool `{tool}`"))),
     }
 }
