@@ -10,9 +10,9 @@ use regex_syntax::hir::literal::Extractor;
 use sha2::{Digest, Sha256};
 
 use super::{Compiled, Context, Detectors, Problem, Rule, UNREAD};
-use crate::escapes::QUOTED_PRINTABLE;
+use crate::escapes::quoted_printable_signs;
 use crate::spots::Least;
-use crate::{Severity, WrittenDetector};
+use crate::{Check, ContextWords, Severity, WrittenDetector};
 
 /// Larger patterns are refused: 1 MiB of automaton.
 const LARGEST_PATTERN: usize = 1 << 20;
@@ -106,13 +106,8 @@ impl Gathered {
                 None
             }
         });
-        let context = one.context.as_ref().and_then(|words| match Context::new(words) {
-            Ok(context) => Some(context),
-            Err(reason) => {
-                self.problems.push(problem(&id, "context", reason));
-                None
-            }
-        });
+        let context = self.context(&id, "context", one.context.as_ref());
+        let unless = self.context(&id, "unless", one.unless.as_ref());
         for word in one.context.iter().filter(|context| context.required).flat_map(|context| &context.words) {
             self.asked.entry(word.to_lowercase()).or_default().push(index);
         }
@@ -146,13 +141,26 @@ impl Gathered {
         self.compiled.push(Compiled {
             begins_with_anchor,
             grouped: pattern.as_ref().is_some_and(|pattern| pattern.captures_len() > 1),
+            open: one.pattern.as_deref().is_none_or(is_open),
+            sure: one.check.iter().any(Check::is_sure),
             pattern,
             window: one.digits.map(|(least, most)| (u32::from(least), u32::from(most))),
             boundary: one.boundary,
             checks: one.check.clone(),
             context,
+            unless,
         });
         self.rules.push(rule(one));
+    }
+
+    fn context(&mut self, id: &str, field: &'static str, written: Option<&ContextWords>) -> Option<Context> {
+        match Context::new(written?) {
+            Ok(context) => Some(context),
+            Err(reason) => {
+                self.problems.push(problem(id, field, reason));
+                None
+            }
+        }
     }
 
     fn anchors(&mut self, id: &str, written: &[String]) -> Vec<Anchor> {
@@ -180,8 +188,8 @@ impl Gathered {
             needles.push(text);
             begun.push(detectors);
         }
-        for sign in QUOTED_PRINTABLE {
-            needles.push(sign.into());
+        for sign in quoted_printable_signs() {
+            needles.push(sign);
             begun.push(Vec::new());
         }
         let built = |error: aho_corasick::BuildError| vec![problem("", "anchors", error.to_string())];
@@ -284,6 +292,12 @@ fn regex(text: &str) -> Result<Regex, String> {
         }),
         Err(_) => Err("it cannot be compiled; write it in a simpler way".into()),
     }
+}
+
+/// Whether a match may be longer than any number.
+fn is_open(pattern: &str) -> bool {
+    let parsed = regex_syntax::ParserBuilder::new().unicode(false).utf8(false).build().parse(pattern);
+    parsed.is_ok_and(|hir| hir.properties().maximum_len().is_none())
 }
 
 /// Whether every match begins with one of the literals.

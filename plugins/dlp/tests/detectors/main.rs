@@ -3,6 +3,8 @@
 
 mod corpus;
 mod disguises;
+mod edges;
+mod hostile;
 mod samples;
 mod shipped;
 mod template;
