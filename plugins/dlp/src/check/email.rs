@@ -41,7 +41,8 @@ pub fn holds(text: &str) -> bool {
 /// A word of a script without blanks before a name: `请看@app.route` is no address, though `用户@example.com` is.
 fn is_common(domain: &str) -> bool {
     const COMMON: [&str; 18] = [
-        "com", "org", "net", "cn", "jp", "kr", "tw", "hk", "sg", "th", "edu", "gov", "io", "info", "co", "me", "biz", "example",
+        "com", "org", "net", "cn", "jp", "kr", "tw", "hk", "sg", "th", "edu", "gov", "io", "info", "co", "me", "biz",
+        "example",
     ];
     let last = domain.rsplit('.').next().unwrap_or_default();
     !last.is_ascii() || COMMON.iter().any(|known| last.eq_ignore_ascii_case(known))

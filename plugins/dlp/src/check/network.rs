@@ -7,7 +7,8 @@ pub fn ipv4(text: &str) -> bool {
     let Ok(address) = text.parse::<Ipv4Addr>() else { return false };
     let [first, second, third, fourth] = address.octets();
     // 0.x is nobody, 255.x is a mask, `1.0.0.0` and `1.2.3.4` stand in every text on versions.
-    let written_down = matches!([first, second, third, fourth], [1, 2, 3, 4]) || (first < 10 && [second, third, fourth] == [0; 3]);
+    let written_down =
+        matches!([first, second, third, fourth], [1, 2, 3, 4]) || (first < 10 && [second, third, fourth] == [0; 3]);
     !address.is_loopback() && first != 0 && first != 255 && !written_down
 }
 
@@ -15,7 +16,9 @@ pub fn ipv6(text: &str) -> bool {
     // `%eth0` names the interface of a link's own address.
     let (written, zone) = text.split_once('%').map_or((text, false), |(written, _)| (written, true));
     let Ok(address) = written.parse::<Ipv6Addr>() else { return false };
-    let groups = written.split(':').filter(|group| !group.is_empty()).count() + usize::from(zone) + usize::from(written.contains('.'));
+    let groups = written.split(':').filter(|group| !group.is_empty()).count()
+        + usize::from(zone)
+        + usize::from(written.contains('.'));
     // Eight pairs are a part of a fingerprint.
     if !text.contains("::") && text.split(':').all(|group| group.len() == 2) {
         return false;

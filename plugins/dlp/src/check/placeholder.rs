@@ -58,7 +58,8 @@ fn is_documented(text: &str) -> bool {
     let userinfo = text.split_once("://").and_then(|(_, rest)| rest.split_once('@')).map(|(userinfo, _)| userinfo);
     let words = userinfo.and_then(|userinfo| userinfo.split_once(':'));
     words.is_some_and(|(user, password)| {
-        matches!(user, "user" | "username" | "USER" | "USERNAME") && matches!(password, "password" | "pass" | "PASSWORD" | "PASS")
+        matches!(user, "user" | "username" | "USER" | "USERNAME")
+            && matches!(password, "password" | "pass" | "PASSWORD" | "PASS")
     })
 }
 

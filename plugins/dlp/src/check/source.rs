@@ -2,8 +2,26 @@
 
 /// Types and states: what a declaration or a message says of a password, never one.
 const STATES: [&str; 20] = [
-    "string", "boolean", "required", "optional", "hidden", "secret", "password", "disabled", "enabled", "incorrect", "expired",
-    "unknown", "invalid", "missing", "none", "null", "true", "false", "text", "input",
+    "string",
+    "boolean",
+    "required",
+    "optional",
+    "hidden",
+    "secret",
+    "password",
+    "disabled",
+    "enabled",
+    "incorrect",
+    "expired",
+    "unknown",
+    "invalid",
+    "missing",
+    "none",
+    "null",
+    "true",
+    "false",
+    "text",
+    "input",
 ];
 
 pub fn is_state(value: &str) -> bool {
@@ -19,14 +37,18 @@ pub fn is_code(value: &str) -> bool {
     let value = value.trim_end_matches(['.', ':', ',', ';', '?', '|', '&']);
     let dotted = value.contains('.') && value.split('.').all(name);
     let arrow = value.contains("->") || value.contains("::") || value.contains("=>") || value.contains("||");
-    dotted || (arrow && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'>' | b':' | b'=' | b'|' | b'.')))
+    dotted
+        || (arrow
+            && value.bytes().all(|byte| {
+                byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'>' | b':' | b'=' | b'|' | b'.')
+            }))
         || value.contains("()")
 }
 
 /// Words that a sentence has and a passphrase of drawn words has not.
 const SPOKEN: [&str; 30] = [
-    "is", "are", "be", "must", "should", "the", "a", "an", "your", "you", "not", "at", "of", "for", "with", "please", "cannot",
-    "can", "may", "to", "and", "or", "in", "this", "that", "has", "was", "will", "required", "invalid",
+    "is", "are", "be", "must", "should", "the", "a", "an", "your", "you", "not", "at", "of", "for", "with", "please",
+    "cannot", "can", "may", "to", "and", "or", "in", "this", "that", "has", "was", "will", "required", "invalid",
 ];
 
 /// Three words and more, one of which only sentences have.

@@ -9,22 +9,48 @@ const BEFORE: usize = 40;
 
 /// Words that are followed by four numbers which are no address. Not `server` or `host`, which are followed by addresses.
 const VERSIONS: [&str; 29] = [
-    "version", "versions", "ver", "release", "released", "rel", "build", "firmware", "revision", "rev", "oid", "section",
-    "chapter", "clause", "paragraph", "figure", "table", "update", "upgrade", "upgraded", "patch", "hotfix", "driver",
-    "agent", "snmp", "dll", "exe", "jar", "sys",
+    "version",
+    "versions",
+    "ver",
+    "release",
+    "released",
+    "rel",
+    "build",
+    "firmware",
+    "revision",
+    "rev",
+    "oid",
+    "section",
+    "chapter",
+    "clause",
+    "paragraph",
+    "figure",
+    "table",
+    "update",
+    "upgrade",
+    "upgraded",
+    "patch",
+    "hotfix",
+    "driver",
+    "agent",
+    "snmp",
+    "dll",
+    "exe",
+    "jar",
+    "sys",
 ];
 
 /// Endings of files and packages: `ojdbc8-21.9.0.0.jar`.
-const PACKAGES: [&str; 14] = [
-    ".tar", ".tgz", ".zip", ".jar", ".whl", ".rpm", ".deb", ".exe", ".msi", ".dmg", ".pkg", ".gem", ".nupkg", ".dll",
-];
+const PACKAGES: [&str; 14] =
+    [".tar", ".tgz", ".zip", ".jar", ".whl", ".rpm", ".deb", ".exe", ".msi", ".dmg", ".pkg", ".gem", ".nupkg", ".dll"];
 
 /// Four numbers that count releases, name a standard's object or a paragraph of a book.
 pub fn is_version(text: &str, range: &Range<usize>) -> bool {
     let bytes = text.as_bytes();
     let (before, behind) = (bytes.get(..range.start).unwrap_or_default(), bytes.get(range.end..).unwrap_or_default());
     // More numbers in the same row: an object identifier.
-    if matches!(behind, [b'.', digit, ..] if digit.is_ascii_digit()) || matches!(before, [.., digit, b'.'] if digit.is_ascii_digit())
+    if matches!(behind, [b'.', digit, ..] if digit.is_ascii_digit())
+        || matches!(before, [.., digit, b'.'] if digit.is_ascii_digit())
     {
         return true;
     }
@@ -61,9 +87,46 @@ fn is_small(text: &str, range: &Range<usize>) -> bool {
 /// `nginx 1.25.3.1`: a word right before it that no address follows.
 fn is_product(before: &[u8]) -> bool {
     const MACHINES: [&str; 40] = [
-        "ip", "address", "addr", "host", "hosts", "from", "to", "at", "ping", "server", "dns", "nameserver", "resolver",
-        "client", "peer", "src", "dst", "source", "destination", "via", "gateway", "on", "is", "connect", "connected",
-        "curl", "ssh", "dig", "and", "or", "use", "using", "for", "by", "of", "with", "reach", "route", "the", "visit",
+        "ip",
+        "address",
+        "addr",
+        "host",
+        "hosts",
+        "from",
+        "to",
+        "at",
+        "ping",
+        "server",
+        "dns",
+        "nameserver",
+        "resolver",
+        "client",
+        "peer",
+        "src",
+        "dst",
+        "source",
+        "destination",
+        "via",
+        "gateway",
+        "on",
+        "is",
+        "connect",
+        "connected",
+        "curl",
+        "ssh",
+        "dig",
+        "and",
+        "or",
+        "use",
+        "using",
+        "for",
+        "by",
+        "of",
+        "with",
+        "reach",
+        "route",
+        "the",
+        "visit",
     ];
     let Some(name) = before.strip_suffix(b" ") else { return false };
     let start = name.iter().rposition(|byte| !byte.is_ascii_alphanumeric()).map_or(0, |at| at + 1);
@@ -171,7 +234,8 @@ pub fn goes_on(text: &str, range: &Range<usize>) -> bool {
 pub fn is_code(text: &str, range: &Range<usize>) -> bool {
     let bytes = text.as_bytes();
     let value = text.get(range.clone()).unwrap_or_default();
-    let quoted = range.start.checked_sub(1).and_then(|at| bytes.get(at)).is_some_and(|byte| matches!(byte, b'"' | b'\'' | b'`'));
+    let quoted =
+        range.start.checked_sub(1).and_then(|at| bytes.get(at)).is_some_and(|byte| matches!(byte, b'"' | b'\'' | b'`'));
     let called = matches!(bytes.get(range.end), Some(b'(' | b'['));
     source::is_state(value) || (!quoted && (called || source::is_code(value)))
 }

@@ -6,8 +6,9 @@ use regex_automata::meta::Regex;
 use regex_automata::{Anchored, Input};
 use smallvec::SmallVec;
 
+use super::bounds::{bounded, joins, whole_letters};
 use super::look::Found;
-use super::{Boundary, Compiled, Detectors, View, digits};
+use super::{Compiled, Detectors, View, digits};
 use crate::mapped::small;
 use crate::spots::DigitRun;
 
@@ -308,48 +309,6 @@ impl<'s> Seen<'s> {
     }
 }
 
-fn bounded(text: &[u8], boundary: Boundary, range: &Range<usize>) -> bool {
-    let bounded = !joins(text, boundary, range.start.checked_sub(1)) && !joins(text, boundary, Some(range.end));
-    bounded && (boundary != Boundary::Number || !is_part(text, range))
-}
-
-/// Whether what stands there would belong to the match.
-fn joins(text: &[u8], boundary: Boundary, at: Option<usize>) -> bool {
-    at.and_then(|at| text.get(at)).is_some_and(|byte| match boundary {
-        Boundary::Word => byte.is_ascii_alphanumeric(),
-        Boundary::Token => byte.is_ascii_alphanumeric() || *byte == b'_',
-        Boundary::Digit | Boundary::Number => byte.is_ascii_digit(),
-        Boundary::None => false,
-    })
-}
-
-/// `01 536` in `2026-01 536`: a sign and a digit before it, or behind it.
-fn is_part(text: &[u8], range: &Range<usize>) -> bool {
-    let digit = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_digit);
-    let sign =
-        |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(|byte| matches!(byte, b'-' | b'.' | b'/' | b'_'));
-    // `a029` and `655d` are groups of a dump.
-    let letter = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_alphabetic);
-    let glued = (digit(Some(range.start)) && letter(range.start.checked_sub(1)))
-        || (digit(range.end.checked_sub(1)) && letter(Some(range.end)));
-    glued
-        || (sign(range.start.checked_sub(1)) && digit(range.start.checked_sub(2)))
-        || (sign(Some(range.end)) && digit(Some(range.end + 1)))
-}
-
-/// A pattern of bytes may end inside a character; the character is taken whole.
-fn whole_letters(text: &str, range: Range<usize>) -> Range<usize> {
-    let mut start = range.start.min(text.len());
-    while !text.is_char_boundary(start) {
-        start -= 1;
-    }
-    let mut end = range.end.min(text.len());
-    while !text.is_char_boundary(end) {
-        end += 1;
-    }
-    start..end
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -372,7 +331,8 @@ mod tests {
         WORK.with(|work| work.set(0));
         let mut hits = Vec::new();
         set.scan(text, None, &mut hits);
-        let values = hits.iter().map(|hit| text.get(hit.start as usize..hit.end as usize).unwrap().to_owned()).collect();
+        let values =
+            hits.iter().map(|hit| text.get(hit.start as usize..hit.end as usize).unwrap().to_owned()).collect();
         (values, WORK.with(std::cell::Cell::get) / text.len())
     }
 

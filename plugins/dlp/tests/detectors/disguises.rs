@@ -28,12 +28,16 @@ const DRESSES: [Dress; 27] = [
     ("hexadecimal with blanks", |text| text.bytes().map(|byte| format!("{byte:02x} ")).collect()),
     ("hexadecimal with colons", |text| text.bytes().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(":")),
     ("hexadecimal in a list", |text| text.bytes().map(|byte| format!("0x{byte:02x}, ")).collect()),
-    ("bytes of a database", |text| format!("\\x{}", text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>())),
+    ("bytes of a database", |text| {
+        format!("\\x{}", text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>())
+    }),
     ("eight digits", |text| text.chars().map(|letter| format!("\\U{:08x}", u32::from(letter))).collect()),
     ("octal", |text| text.bytes().map(|byte| format!("\\{byte:03o}")).collect()),
     ("entities without an end", |text| text.chars().map(|letter| format!("&#{}", u32::from(letter))).collect()),
     ("quoted printable throughout", |text| text.bytes().map(|byte| format!("={byte:02X}")).collect()),
-    ("base64 of two bytes a letter", |text| STANDARD.encode(text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>())),
+    ("base64 of two bytes a letter", |text| {
+        STANDARD.encode(text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>())
+    }),
     ("marks over letters", |text| text.chars().flat_map(|letter| [letter, '\u{301}']).collect()),
     ("soft hyphens", |text| text.chars().flat_map(|letter| [letter, '\u{ad}']).collect()),
 ];

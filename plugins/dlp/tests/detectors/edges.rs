@@ -61,7 +61,19 @@ fn a_request_that_only_loses_what_is_critical_loses_it() {
 #[test]
 fn values_end_where_they_end() {
     let url = "postgres://app:s3cr3tPw@h/db";
-    for around in ["`{}`", "({})", "**{}**", "{}, and more", "{}; and", "a|{}|b", "{}.", "1,{},x", "\"{}\\n\"", "x={}&y=1", "「{}」"] {
+    for around in [
+        "`{}`",
+        "({})",
+        "**{}**",
+        "{}, and more",
+        "{}; and",
+        "a|{}|b",
+        "{}.",
+        "1,{},x",
+        "\"{}\\n\"",
+        "x={}&y=1",
+        "「{}」",
+    ] {
         let text = around.replace("{}", url);
         assert_eq!(told(&ALL, &text), [("database_url".to_owned(), url.to_owned())], "{text}");
     }

@@ -5,7 +5,8 @@ use super::shipped::{ALL, told};
 #[test]
 fn what_stands_behind_many_near_misses_is_found() {
     let mail = "jane.doe@example.org";
-    for before in ["icon@2x.png ", "foo@bar.zzz1 ", "999.1.1.1 ", "password: ${X} ", "@", "-eyJ", "postgres://a:", "1 "] {
+    for before in ["icon@2x.png ", "foo@bar.zzz1 ", "999.1.1.1 ", "password: ${X} ", "@", "-eyJ", "postgres://a:", "1 "]
+    {
         let text = format!("{} {mail} x", before.repeat(200));
         let found = told(&ALL, &text);
         assert!(found.iter().any(|(_, value)| value.contains(mail)), "behind `{before}`: {found:?}");
