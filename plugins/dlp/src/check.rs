@@ -18,8 +18,13 @@ mod nir;
 mod phone;
 mod placeholder;
 mod sin;
+mod source;
 mod ssn;
+mod surroundings;
+mod userinfo;
 mod world;
+
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -85,6 +90,18 @@ pub enum Check {
     NotPlaceholder,
     /// Letters and digits both.
     Mix,
+    /// No version, object identifier or section: nothing before or behind four numbers with dots says so.
+    NotVersion,
+    /// No part of a longer row of groups with the same sign between them, and no amount of money.
+    NotInRow,
+    /// No part of a path, where slashes stand between its groups.
+    NotPath,
+    /// Not a name of a program's own: `config.password`, `getpass(`.
+    NotCode,
+    /// Not a sentence about a password.
+    NotProse,
+    /// The address in front of a password is no host with a port.
+    Userinfo,
 }
 
 impl Check {
@@ -130,6 +147,41 @@ impl Check {
             Self::NotSequence => !placeholder::counting(value),
             Self::NotPlaceholder => !placeholder::is_one(value),
             Self::Mix => mix::holds(value),
+            Self::NotCode => !source::is_state(value) && !source::is_code(value),
+            Self::NotProse => !source::is_prose(value),
+            Self::Userinfo => userinfo::holds(value),
+            Self::NotVersion | Self::NotInRow | Self::NotPath => true,
         }
+    }
+
+    /// The part of `range` that passes, in the text it stands in; nothing where no part does.
+    pub(crate) fn fitting(&self, text: &str, range: Range<usize>) -> Option<Range<usize>> {
+        let value = text.get(range.clone())?;
+        match self {
+            Self::PhonePlan => {
+                let kept = phone::fitting(value)?;
+                Some(range.start + kept.start..range.start + kept.end)
+            }
+            Self::Email => {
+                let kept = email::fitting(value)?;
+                Some(range.start + kept.start..range.start + kept.end)
+            }
+            Self::Mac | Self::Ipv6 if surroundings::goes_on(text, &range) => None,
+            Self::NotVersion => (!surroundings::is_version(text, &range)).then_some(range),
+            Self::NotInRow => (!surroundings::in_row(text, &range)).then_some(range),
+            Self::NotPath => (!surroundings::in_path(text, &range)).then_some(range),
+            Self::NotCode => (!surroundings::is_code(text, &range)).then_some(range),
+            _ => self.passes(value).then_some(range),
+        }
+    }
+
+    /// Whether it may leave out what stands around a value.
+    pub(crate) fn narrows(&self) -> bool {
+        matches!(self, Self::PhonePlan | Self::Email)
+    }
+
+    /// Whether so little passes by chance that no other reading is as likely.
+    pub(crate) fn is_sure(&self) -> bool {
+        matches!(self, Self::Mod97 | Self::Nir | Self::BelgianRegister)
     }
 }

@@ -1,6 +1,7 @@
 //! Compiled detectors: where to begin to look, and what must hold there.
 
 mod block;
+mod bounds;
 mod compile;
 mod context;
 mod digits;
@@ -105,12 +106,17 @@ struct Compiled {
     until: Option<Regex>,
     /// Every match begins with one of the anchors, so there is one place to try.
     begins_with_anchor: bool,
-    /// The pattern has a group: that is the value.
+    /// The pattern has groups: the first that takes part is the value.
     grouped: bool,
+    /// Nothing says how long a match may be.
+    open: bool,
+    /// A checksum of a hundred to one: no other reading of the same letters is as likely.
+    sure: bool,
     window: Option<(u32, u32)>,
     boundary: Boundary,
     checks: Vec<Check>,
     context: Option<Context>,
+    unless: Option<Context>,
 }
 
 impl Detectors {
@@ -142,7 +148,7 @@ impl Detectors {
     /// Everything in a text, however it is written; sorted and not overlapping. `key` is the JSON member it is the value of.
     pub fn scan(&self, text: &str, key: Option<&str>, out: &mut Vec<Hit>) {
         let mut found = Vec::new();
-        self.look(text, key, &mut found);
+        self.look(text, key, |_| Some(Action::Mask), &mut found);
         out.extend(found.iter().map(|one| Hit { rule: one.rule, start: one.start, end: one.end, view: one.view }));
     }
 
@@ -165,6 +171,10 @@ impl Detectors {
             Spot::At(at) | Spot::Encoded(at) => found(at),
             Spot::Digits(run) => found(run.start),
             Spot::Colons { start, .. } => found(start),
+            Spot::Pairs { start, end } => {
+                let pairs = raw.get(start..end).and_then(|pairs| std::str::from_utf8(pairs).ok());
+                pairs.and_then(encoded::of_pairs).is_none() || found(start)
+            }
             Spot::Run { start, end } => {
                 let run = raw.get(start..end).unwrap_or_default();
                 let counts = run.len() >= self.shortest_run || encoded::plausible(run);

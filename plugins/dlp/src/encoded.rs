@@ -1,4 +1,4 @@
-//! Texts that were encoded as a whole: base64 in both alphabets, hexadecimal.
+//! Texts that were encoded as a whole: base64 in both alphabets, base32, hexadecimal.
 
 use std::ops::Range;
 
@@ -20,7 +20,10 @@ pub(crate) fn readings(run: &str, mut found: impl FnMut(Range<usize>, View, Stri
             found(range, View::Hex, text);
             return true;
         }
-        if let Some(text) = text(base64_bytes(piece.as_bytes())) {
+        let decoded = text(base64_bytes(piece.as_bytes()))
+            .or_else(|| wide(base64_bytes(piece.as_bytes())))
+            .or_else(|| text(base32_bytes(piece.as_bytes())));
+        if let Some(text) = decoded {
             found(range, View::Base64, text);
             return true;
         }
@@ -54,7 +57,12 @@ pub(crate) fn readings(run: &str, mut found: impl FnMut(Range<usize>, View, Stri
 /// Whether a run may be a text at all, told from its first letters and without allocating.
 pub(crate) fn plausible(run: &[u8]) -> bool {
     run.split(|byte| *byte == b'=').filter(|piece| piece.len() >= SHORTEST_ENCODED).any(|piece| {
-        let begins = |piece: &[u8]| begins_as_text(hex_bytes(piece)) || begins_as_text(base64_bytes(piece));
+        let begins = |piece: &[u8]| {
+            begins_as_text(hex_bytes(piece))
+                || begins_as_text(base64_bytes(piece))
+                || begins_wide(base64_bytes(piece))
+                || begins_as_text(base32_bytes(piece))
+        };
         begins(piece)
             || [b'/', b'-', b'_', b'+'].iter().any(|sign| {
                 piece.contains(sign)
@@ -77,6 +85,42 @@ fn begins_as_text(bytes: impl Iterator<Item = Option<u8>>) -> bool {
     !first.is_empty() && std::str::from_utf8(&first).map_or_else(|error| error.error_len().is_none(), |_| true)
 }
 
+/// Text in two bytes a letter, most of them ASCII: what the shells of Windows take.
+fn begins_wide(bytes: impl Iterator<Item = Option<u8>>) -> bool {
+    const ENOUGH: usize = 16;
+    const FEWEST: usize = 6;
+    let mut first: SmallVec<[u8; ENOUGH]> = SmallVec::new();
+    for byte in bytes.take(ENOUGH) {
+        match byte {
+            Some(byte) => first.push(byte),
+            None => return false,
+        }
+    }
+    let letters = first.chunks_exact(2);
+    let count = letters.len();
+    let plain = |pair: &&[u8]| matches!(pair, [low, 0] if low.is_ascii_graphic() || low.is_ascii_whitespace());
+    count >= FEWEST && letters.filter(plain).count() * 2 >= count
+}
+
+fn wide(bytes: impl Iterator<Item = Option<u8>> + Clone) -> Option<String> {
+    if !begins_wide(bytes.clone()) {
+        return None;
+    }
+    let bytes = bytes.collect::<Option<Vec<u8>>>()?;
+    let units = bytes.chunks_exact(2).map(|pair| match pair {
+        [low, high] => u16::from_le_bytes([*low, *high]),
+        _ => 0,
+    });
+    char::decode_utf16(units).collect::<Result<String, _>>().ok()
+}
+
+/// `6a 61 6e`, `6a:61:6e`, `0x6a, 0x61, 0x6e`: a text byte by byte.
+pub(crate) fn of_pairs(written: &str) -> Option<String> {
+    let digits = written.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
+    let bytes = digits.map(|part| u8::from_str_radix(part.strip_prefix("0x").unwrap_or(part), 16).ok());
+    text(bytes)
+}
+
 fn text(bytes: impl Iterator<Item = Option<u8>> + Clone) -> Option<String> {
     if !begins_as_text(bytes.clone()) {
         return None;
@@ -88,7 +132,8 @@ fn text(bytes: impl Iterator<Item = Option<u8>> + Clone) -> Option<String> {
 
 /// Nothing at all where it is no hexadecimal number.
 fn hex_bytes(piece: &[u8]) -> impl Iterator<Item = Option<u8>> + Clone + '_ {
-    let piece = piece.strip_prefix(b"0x").unwrap_or(piece);
+    // `0x6a61..`, and `\\x6a61..` as a database shows its bytes.
+    let piece = piece.strip_prefix(b"0x").or(piece.strip_prefix(b"x")).unwrap_or(piece);
     let piece = if piece.len() >= SHORTEST_HEX && piece.len().is_multiple_of(2) { piece } else { &[] };
     piece.chunks_exact(2).map(|pair| {
         let digit = |byte: &u8| char::from(*byte).to_digit(16);
@@ -108,6 +153,25 @@ fn base64_bytes(piece: &[u8]) -> impl Iterator<Item = Option<u8>> + Clone + '_ {
             };
             bits = (bits << 6 | letter) & 0xffff;
             held += 6;
+        }
+        held -= 8;
+        Some(u8::try_from(bits >> held & 0xff).ok())
+    })
+}
+
+/// Nothing at all where it is no base32: capitals and 2 to 7.
+fn base32_bytes(piece: &[u8]) -> impl Iterator<Item = Option<u8>> + Clone + '_ {
+    const SHORTEST: usize = 16;
+    let is_one = piece.len() >= SHORTEST && piece.iter().all(|letter| matches!(letter, b'A'..=b'Z' | b'2'..=b'7'));
+    let mut letters = if is_one { piece } else { &[] }.iter();
+    let mut bits: u32 = 0;
+    let mut held = 0;
+    std::iter::from_fn(move || {
+        while held < 8 {
+            let letter = letters.next()?;
+            let value = if letter.is_ascii_digit() { letter - b'2' + 26 } else { letter - b'A' };
+            bits = (bits << 5 | u32::from(value)) & 0xffff;
+            held += 5;
         }
         held -= 8;
         Some(u8::try_from(bits >> held & 0xff).ok())
@@ -142,11 +206,26 @@ mod tests {
             ("key=am9AZXhhbXBsZS5vcmc=", vec![(4..23, "jo@example.org")]),
             ("/v1/am9AZXhhbXBsZS5vcmc", vec![(4..23, "jo@example.org")]),
             ("6a6f406578616d706c652e6f7267", vec![(0..28, "jo@example.org")]),
+            ("x6a6f406578616d706c652e6f7267", vec![(0..29, "jo@example.org")]),
+            ("NJXUAZLYMFWXA3DFFZXXEZY", vec![(0..23, "jo@example.org")]),
+            ("agBvAEAAZQB4AGEAbQBwAGwAZQAuAG8AcgBnAA", vec![(0..38, "jo@example.org")]),
             ("d41d8cd98f00b204e9800998ecf8427e", vec![]),
             ("internationalisation", vec![]),
         ] {
             let expected: Vec<_> = expected.into_iter().map(|(range, text)| (range, text.to_owned())).collect();
             assert_eq!(all(run), expected, "{run}");
+        }
+    }
+
+    #[test]
+    fn reads_bytes_one_by_one() {
+        for (written, expected) in [
+            ("6a 6f 40 65 78 2e 6f 72 67", Some("jo@ex.org")),
+            ("6a:6f:40:65:78:2e:6f:72:67", Some("jo@ex.org")),
+            ("0x6a, 0x6f, 0x40, 0x65, 0x78, 0x2e, 0x6f, 0x72, 0x67", Some("jo@ex.org")),
+            ("ff d8 ff e0 00 10 4a 46", None),
+        ] {
+            assert_eq!(of_pairs(written).as_deref(), expected, "{written}");
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Texts written in escapes: percent signs, backslashes, HTML entities, quoted-printable. All at once, because they are mixed.
 
+use std::ops::Range;
+
 use crate::mapped::{Mapped, small};
 
 /// The text with one layer of escapes taken off; `None` where there is none.
@@ -37,6 +39,13 @@ pub(crate) fn peeled(text: &str) -> Option<Mapped> {
         }
     }
     changed.then(|| Mapped::of_bytes(out, from, text.len()))
+}
+
+/// Where a range ends that a broken line follows: the break is no part of a value that does not go on behind it.
+pub(crate) fn line_end(text: &str, range: Range<usize>, value: &str) -> usize {
+    let written = text.get(range.clone()).unwrap_or_default();
+    let shown = if value.ends_with('\n') { written } else { written.trim_end_matches(['\n', '\r']) };
+    range.start + shown.len()
 }
 
 enum Letter {
@@ -83,10 +92,31 @@ fn backslash(rest: &[u8]) -> Option<(Letter, usize)> {
         b'\\' => '\\',
         b'/' => '/',
         b'x' | b'X' => return hex_byte(rest.get(1..)?).map(|byte| (Letter::Byte(byte), 4)),
+        b'0'..=b'3' => return octal(rest).map(|byte| (Letter::Byte(byte), 4)),
+        b'U' if long_code(rest).is_some() => return long_code(rest).map(|c| (Letter::Char(c), 10)),
         b'u' | b'U' => return unicode(rest.get(1..)?),
         _ => return None,
     };
     Some((Letter::Char(letter), 2))
+}
+
+/// Three digits: `\\152`.
+fn octal(rest: &[u8]) -> Option<u8> {
+    let digits = rest.get(..3)?;
+    digits.iter().try_fold(0_u8, |sum, digit| {
+        let value = digit.checked_sub(b'0').filter(|value| *value < 8)?;
+        sum.checked_mul(8)?.checked_add(value)
+    })
+}
+
+/// `U0000006a`: eight digits.
+fn long_code(rest: &[u8]) -> Option<char> {
+    let digits = rest.get(1..9)?;
+    let (zeros, code) = digits.split_at_checked(2)?;
+    if zeros != b"00" {
+        return None;
+    }
+    char::from_u32(hex_number(code)?)
 }
 
 fn unicode(rest: &[u8]) -> Option<(Letter, usize)> {
@@ -107,7 +137,7 @@ fn unicode(rest: &[u8]) -> Option<(Letter, usize)> {
 }
 
 /// Entities that stand for signs which values are made of.
-const ENTITIES: [(&[u8], char); 23] = [
+const ENTITIES: [(&[u8], char); 33] = [
     (b"amp", '&'),
     (b"lt", '<'),
     (b"gt", '>'),
@@ -131,12 +161,27 @@ const ENTITIES: [(&[u8], char); 23] = [
     (b"shy", '\u{ad}'),
     (b"zwnj", '\u{200c}'),
     (b"zwj", '\u{200d}'),
+    (b"ZeroWidthSpace", '\u{200b}'),
+    (b"NoBreak", '\u{2060}'),
+    (b"lrm", '\u{200e}'),
+    (b"rlm", '\u{200f}'),
+    (b"NonBreakingSpace", ' '),
+    (b"ensp", ' '),
+    (b"emsp", ' '),
+    (b"thinsp", ' '),
+    (b"Tab", '\t'),
+    (b"NewLine", '\n'),
 ];
 
 /// What follows an ampersand; the length counts it.
 fn entity(rest: &[u8]) -> Option<(Letter, usize)> {
-    const LONGEST: usize = 10;
-    let close = rest.iter().take(LONGEST).position(|byte| *byte == b';')?;
+    const LONGEST: usize = 18;
+    let Some(close) = rest.iter().take(LONGEST).position(|byte| *byte == b';' || *byte == b'&') else {
+        return unclosed(rest);
+    };
+    if rest.get(close) == Some(&b'&') {
+        return unclosed(rest);
+    }
     let name = rest.get(..close)?;
     let letter = match name {
         [b'#', b'x' | b'X', digits @ ..] => char::from_u32(hex_number(digits)?)?,
@@ -146,13 +191,34 @@ fn entity(rest: &[u8]) -> Option<(Letter, usize)> {
     Some((Letter::Char(letter), close + 2))
 }
 
+/// A number without its semicolon, as every reader takes it: `&#106&#97`.
+fn unclosed(rest: &[u8]) -> Option<(Letter, usize)> {
+    const MOST_DIGITS: usize = 7;
+    let rest = rest.strip_prefix(b"#")?;
+    let (digits, radix, sign) = match rest.strip_prefix(b"x").or(rest.strip_prefix(b"X")) {
+        Some(digits) => (digits, 16, 1),
+        None => (rest, 10, 0),
+    };
+    let count = digits.iter().take(MOST_DIGITS).take_while(|byte| char::from(**byte).is_digit(radix)).count();
+    let text = std::str::from_utf8(digits.get(..count)?).ok()?;
+    let letter = char::from_u32(u32::from_str_radix(text, radix).ok()?)?;
+    Some((Letter::Char(letter), 2 + sign + count))
+}
+
 /// Signs of quoted-printable; `a=40` in a query is one too, and harmless. The last two are how JSON writes the two before them.
-pub(crate) const QUOTED_PRINTABLE: [&str; 9] = ["=3D", "=40", "=2E", "=2D", "=20", "=\r\n", "=\n", "=\\r", "=\\n"];
+const SOFT: [&str; 9] = ["=3D", "=40", "=2E", "=2D", "=20", "=\r\n", "=\n", "=\\r", "=\\n"];
+
+/// The signs, and two letters in a row of which the first is a digit or a letter.
+pub(crate) fn quoted_printable_signs() -> impl Iterator<Item = String> {
+    let rows = (3..=7_u8).flat_map(|high| (0..16_u8).map(move |low| format!("={high}{low:X}=")));
+    SOFT.iter().map(|sign| (*sign).to_owned()).chain(rows)
+}
 
 fn quoted_printable(bytes: &[u8]) -> bool {
     memchr::memchr_iter(b'=', bytes).any(|at| {
         let rest = bytes.get(at..).unwrap_or_default();
-        QUOTED_PRINTABLE.iter().any(|sign| rest.starts_with(sign.as_bytes()))
+        let row = matches!(rest, [_, b'3'..=b'7', low, b'=', ..] if low.is_ascii_hexdigit());
+        row || SOFT.iter().any(|sign| rest.starts_with(sign.as_bytes()))
     })
 }
 

@@ -3,6 +3,8 @@
 //! Only what ends in ASCII is folded: every decimal digit, full-width, mathematical, circled and raised letters, dashes and blanks of
 //! all widths. Invisible characters vanish. Everything else stays as it is, so that ordinary prose is never copied.
 
+use std::ops::Range;
+
 use unicode_normalization::UnicodeNormalization;
 
 use crate::mapped::Mapped;
@@ -26,9 +28,11 @@ const ZEROS: [u32; 61] = [
 pub(crate) fn fold(c: char) -> Folded {
     let code = u32::from(c);
     match code {
-        0..=0x9f => Folded::Keep,
+        0..=8 | 0x0e..=0x1f | 0x7f => Folded::Drop,
+        9..=0x9f => Folded::Keep,
+        // Marks over letters of ASCII with the other invisible ones: letters that have a form of their own keep it.
         0xad
-        | 0x34f
+        | 0x300..=0x36f
         | 0x61c
         | 0x115f
         | 0x1160
@@ -107,9 +111,16 @@ pub(crate) fn at(text: &[u8], at: usize) -> (usize, bool) {
     }
 }
 
+/// Where a range ends that what is not seen follows: it belongs to nobody.
+pub(crate) fn shown_end(text: &str, range: Range<usize>) -> usize {
+    let shown = text.get(range.clone()).unwrap_or_default();
+    range.start + shown.trim_end_matches(|c| matches!(fold(c), Folded::Drop)).len()
+}
+
 /// The text as it is read; `None` where it is read as it is written.
 pub(crate) fn folded(text: &str) -> Option<Mapped> {
-    if text.is_ascii() {
+    let plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t'..=b'\r');
+    if text.as_bytes().iter().all(plain) {
         return None;
     }
     let first = text.char_indices().find(|(_, c)| !matches!(fold(*c), Folded::Keep)).map(|(at, _)| at)?;

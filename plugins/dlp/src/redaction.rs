@@ -125,13 +125,13 @@ impl<'a> Redaction<'a> {
     fn findings(&self, text: &str, key: Option<&str>, critical_only: bool) -> Vec<Finding> {
         let mut all: Vec<Finding> = Vec::new();
         for (set, detectors) in self.sets.iter().enumerate() {
+            let asked = |rule: u16| {
+                let severity = detectors.rule(rule).map_or(Severity::High, |rule| rule.severity);
+                (!critical_only || severity == Severity::Critical).then(|| self.actions.of(set, rule))
+            };
             let mut found = Vec::new();
-            detectors.look(text, key, &mut found);
+            detectors.look(text, key, asked, &mut found);
             for one in found {
-                let severity = detectors.rule(one.rule).map_or(Severity::High, |rule| rule.severity);
-                if critical_only && severity < Severity::Critical {
-                    continue;
-                }
                 let range = one.range();
                 all.push(Finding { set, rule: one.rule, start: range.start, end: range.end, value: one.value });
             }

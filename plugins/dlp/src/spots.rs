@@ -22,6 +22,11 @@ pub(crate) enum Spot {
         end: usize,
         count: u32,
     },
+    /// Bytes in hexadecimal, one by one: `6a 61 6e`, `6a:61`, `0x6a, 0x61`.
+    Pairs {
+        start: usize,
+        end: usize,
+    },
     /// Something that has to be decoded before anybody can say.
     Encoded(usize),
 }
@@ -52,6 +57,8 @@ impl Least {
 
 /// Shorter runs are not looked at as base64: eight bytes.
 pub(crate) const SHORTEST_ENCODED: usize = 12;
+/// Fewer bytes one by one are no text: a time, a colour, a hardware address.
+const FEWEST_PAIRS: u32 = 8;
 /// Separators between two digits of one number.
 const WIDEST_GAP: usize = 3;
 
@@ -79,16 +86,21 @@ const fn classes() -> [u8; 256] {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-' | b'=') {
             class |= TOKEN;
         }
-        if matches!(byte, b' ' | b'.' | b'-' | b'/' | b'(' | b')' | b'_') {
+        if matches!(byte, b' ' | b'.' | b'-' | b'/' | b'(' | b')' | b'_' | b'+') {
             class |= SEPARATOR;
         }
-        if matches!(byte, b'@' | b'%' | b'\\' | b'&' | b':') || byte >= 0x80 {
+        if matches!(byte, b'@' | b'%' | b'\\' | b'&' | b':') || byte >= 0x80 || is_unseen(byte) {
             class |= SIGN;
         }
         table[at] = class;
         at += 1;
     }
     table
+}
+
+/// Bytes that no text needs and no reader shows.
+const fn is_unseen(byte: u8) -> bool {
+    matches!(byte, 0..=8 | 0x0e..=0x1f | 0x7f)
 }
 
 #[inline]
@@ -110,6 +122,7 @@ pub(crate) fn spots(text: &[u8], least: &Least, mut found: impl FnMut(Spot) -> b
     let mut at = 0;
     let mut number: Option<DigitRun> = None;
     let mut colons_until = 0;
+    let mut pairs = Pairs::default();
     while let Some(&byte) = text.get(at) {
         let kind = class(byte);
         if kind & (TOKEN | SIGN) == 0 {
@@ -131,6 +144,13 @@ pub(crate) fn spots(text: &[u8], least: &Least, mut found: impl FnMut(Spot) -> b
             if at - start >= least.run && !found(Spot::Run { start, end: at }) {
                 return;
             }
+            if is_pair(text, start, at) {
+                if !pairs.take(start, at, &mut found) {
+                    return;
+                }
+            } else if !pairs.end(&mut found) {
+                return;
+            }
             if seen & DIGIT != 0 && !digits(text, start, at, &mut number, least, &mut found) {
                 return;
             }
@@ -144,7 +164,7 @@ pub(crate) fn spots(text: &[u8], least: &Least, mut found: impl FnMut(Spot) -> b
                 spot.2 < least.colons || found(Spot::Colons { start: spot.0, end: spot.1, count: spot.2 })
             }
             b'%' | b'\\' | b'&' => !escapes(text, at) || found(Spot::Encoded(at)),
-            0x80.. => {
+            0x80.. | 0..=8 | 0x0e..=0x1f | 0x7f => {
                 let (length, folds) = fold::at(text, at);
                 let goes_on = !folds || found(Spot::Encoded(at));
                 at += length.saturating_sub(1);
@@ -157,9 +177,50 @@ pub(crate) fn spots(text: &[u8], least: &Least, mut found: impl FnMut(Spot) -> b
         }
         at += 1;
     }
+    if !pairs.end(&mut found) {
+        return;
+    }
     if let Some(run) = number {
         tell(run, least, &mut found);
     }
+}
+
+/// Pairs in a row.
+#[derive(Default)]
+struct Pairs {
+    start: usize,
+    end: usize,
+    count: u32,
+}
+
+impl Pairs {
+    /// One more, or the first of another row.
+    fn take(&mut self, start: usize, end: usize, found: &mut impl FnMut(Spot) -> bool) -> bool {
+        const WIDEST: usize = 2;
+        if self.count > 0 && start - self.end <= WIDEST {
+            self.end = end;
+            self.count += 1;
+            return true;
+        }
+        let goes_on = self.end(found);
+        *self = Self { start, end, count: 1 };
+        goes_on
+    }
+
+    fn end(&mut self, found: &mut impl FnMut(Spot) -> bool) -> bool {
+        let ended = std::mem::take(self);
+        ended.count < FEWEST_PAIRS || found(Spot::Pairs { start: ended.start, end: ended.end })
+    }
+}
+
+/// `6a` or `0x6a`.
+fn is_pair(text: &[u8], start: usize, end: usize) -> bool {
+    let digits = match end - start {
+        2 => text.get(start..end),
+        4 => text.get(start..end).and_then(|token| token.strip_prefix(b"0x")),
+        _ => None,
+    };
+    digits.is_some_and(|digits| digits.iter().all(|byte| class(*byte) & HEX != 0))
 }
 
 fn tell(run: DigitRun, least: &Least, found: &mut impl FnMut(Spot) -> bool) -> bool {
@@ -217,8 +278,8 @@ fn escapes(text: &[u8], at: usize) -> bool {
     let next = |ahead: usize| text.get(at + ahead).copied().unwrap_or_default();
     match text.get(at) {
         Some(b'%') => next(1).is_ascii_hexdigit() && next(2).is_ascii_hexdigit(),
-        Some(b'\\') => matches!(next(1), b'u' | b'x' | b'U' | b'X' | b'/'),
-        Some(b'&') => next(1) == b'#' || next(1).is_ascii_lowercase(),
+        Some(b'\\') => matches!(next(1), b'u' | b'x' | b'U' | b'X' | b'/' | b'0'..=b'3'),
+        Some(b'&') => next(1) == b'#' || next(1).is_ascii_alphabetic(),
         _ => false,
     }
 }

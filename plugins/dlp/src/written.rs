@@ -19,7 +19,8 @@ pub struct WrittenDetector {
     #[serde(default)]
     pub tags: Vec<String>,
     /// A regular expression over bytes, Unicode off unless it says `(?u)`. With `digits` it must match a whole window.
-    /// If it has a group, the first one is the value (`password=(\S+)`), and boundaries are looked at around the whole match.
+    /// If it has groups, the first that takes part is the value (`password=(\S+)`), and boundaries are looked at around the whole
+    /// match.
     #[serde(default)]
     pub pattern: Option<String>,
     /// The pattern is only how it begins: everything up to this belongs to it. Where this does not come, as much does as looks
@@ -43,6 +44,9 @@ pub struct WrittenDetector {
     pub check: Vec<Check>,
     #[serde(default)]
     pub context: Option<ContextWords>,
+    /// Words that make a match something else; written like `context`.
+    #[serde(default)]
+    pub unless: Option<ContextWords>,
     /// What stands in the mask, `[LABEL]`; the id in capitals unless said.
     #[serde(default)]
     pub label: String,
@@ -77,6 +81,9 @@ pub enum Boundary {
     Token,
     /// No digit on either side.
     Digit,
+    /// Nor a digit beyond a dash, dot, slash or `_`, or beyond the sign that stands between its own groups: a part of a longer row of
+    /// numbers is none of its own.
+    Number,
     /// Anything: the pattern says it itself.
     None,
 }

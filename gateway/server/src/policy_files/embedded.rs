@@ -23,6 +23,7 @@ pub const INJECTION: &str = include_str!("../../../../policies/injection.yaml");
 /// What is there in every gateway: the manifests of its own tools, and what is looked for in content.
 const BUILT_IN: [(&str, &str); 11] = [
     shipped!("dlp/cloud.yaml"),
+    shipped!("dlp/commands.yaml"),
     shipped!("dlp/financial.yaml"),
     shipped!("dlp/gateway.yaml"),
     shipped!("dlp/keys.yaml"),

@@ -1,10 +1,29 @@
 //! Whether what stands around an `@` can be an address that mail reaches.
 
+use std::ops::Range;
+
 /// Endings of files that are called `name@2x.png`; none of them is a top-level domain.
 const FILES: [&str; 16] = [
     "png", "jpg", "jpeg", "gif", "svg", "webp", "js", "ts", "css", "json", "html", "lock", "tgz", "gz", "service",
     "yaml",
 ];
+
+/// The address in a match that begins before it: scripts without blanks run into it, and dots may.
+pub fn fitting(text: &str) -> Option<Range<usize>> {
+    let at = text.rfind('@')?;
+    let local = text.get(..at)?;
+    let mut start = local.rfind("..").map_or(0, |dots| dots + 2);
+    if !local.starts_with('"') && local.bytes().next_back().is_some_and(|last| last.is_ascii_alphanumeric()) {
+        let unspaced = local.char_indices().rfind(|(_, letter)| is_unspaced(*letter));
+        start = unspaced.map_or(start, |(place, letter)| start.max(place + letter.len_utf8()));
+    }
+    holds(text.get(start..)?).then_some(start..text.len())
+}
+
+/// Letters of scripts that write no blanks between words: Thai, kana, Han, Hangul.
+fn is_unspaced(letter: char) -> bool {
+    matches!(letter, '\u{e00}'..='\u{eff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}')
+}
 
 pub fn holds(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else { return false };
@@ -15,7 +34,18 @@ pub fn holds(text: &str) -> bool {
         && !local.contains("..")
         // The account of every code host: `git@host:path` is where code is, not who somebody is.
         && !local.eq_ignore_ascii_case("git");
-    local.len() <= 128 && (quoted || plain) && is_domain(domain)
+    let unspaced = local.chars().all(is_unspaced);
+    local.len() <= 128 && (quoted || plain) && is_domain(domain) && (!unspaced || is_common(domain))
+}
+
+/// A word of a script without blanks before a name: `请看@app.route` is no address, though `用户@example.com` is.
+fn is_common(domain: &str) -> bool {
+    const COMMON: [&str; 18] = [
+        "com", "org", "net", "cn", "jp", "kr", "tw", "hk", "sg", "th", "edu", "gov", "io", "info", "co", "me", "biz",
+        "example",
+    ];
+    let last = domain.rsplit('.').next().unwrap_or_default();
+    !last.is_ascii() || COMMON.iter().any(|known| last.eq_ignore_ascii_case(known))
 }
 
 fn is_domain(domain: &str) -> bool {
@@ -68,6 +98,20 @@ mod tests {
             ("@example.org", false),
         ] {
             assert_eq!(holds(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_begins_behind_words_that_run_into_it() {
+        for (text, expected) in [
+            ("\u{8bf7}\u{8054}\u{7cfb}jane.doe@example.org", Some("jane.doe@example.org")),
+            ("\u{7528}\u{6237}@example.org", Some("\u{7528}\u{6237}@example.org")),
+            ("m\u{fc}ller@example.de", Some("m\u{fc}ller@example.de")),
+            ("a..jane@example.org", Some("jane@example.org")),
+            ("logo@2x.png", None),
+            ("\u{8bf7}\u{770b}@app.route", None),
+        ] {
+            assert_eq!(fitting(text).and_then(|range| text.get(range)), expected, "{text}");
         }
     }
 }

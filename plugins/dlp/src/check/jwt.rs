@@ -8,7 +8,9 @@ pub fn holds(text: &str) -> bool {
     let Some(header) = text.split('.').next() else { return false };
     let whole = header.len() / 4 * 4;
     let Some(Ok(decoded)) = header.get(..whole).map(|part| URL_SAFE_NO_PAD.decode(part)) else { return false };
-    decoded.starts_with(b"{\"")
+    // Without a signature it ends in a dot, and says so; any other dot ends a sentence.
+    let unsigned = String::from_utf8_lossy(&decoded).contains("none");
+    decoded.starts_with(b"{\"") && (!text.ends_with('.') || unsigned)
 }
 
 #[cfg(test)]
@@ -22,5 +24,7 @@ mod tests {
             assert_eq!(holds(&token), expected, "{object}");
         }
         assert!(!holds("com.example.package"));
+        let token = |header: &str| format!("{}.e30.", URL_SAFE_NO_PAD.encode(header));
+        assert!(holds(&token(r#"{"alg":"none"}"#)) && !holds(&token(r#"{"u":"jane"}"#)));
     }
 }

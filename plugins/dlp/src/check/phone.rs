@@ -1,5 +1,7 @@
 //! Whether digits can be somebody's telephone: by country code, or by the shapes that numbers have inside some countries.
 
+use std::ops::Range;
+
 use super::digits::Digits;
 
 /// Country codes and how many digits follow them, least and most.
@@ -80,6 +82,38 @@ const PLANS: [(u16, u8, u8); 72] = [
 
 /// With a `+` or `00` in front, or in a shape of its own. What context says is the detector's to ask.
 pub fn holds(text: &str) -> bool {
+    planned(text, 0) || planned(text, 1)
+}
+
+/// The part of a match that is a number: `+33612345678 75011` ends before the postal code, `+14155552671)` before the bracket.
+pub fn fitting(text: &str) -> Option<Range<usize>> {
+    let mut end = balanced(text);
+    while end > 0 {
+        let candidate = text.get(..end)?;
+        if planned(candidate, 0) {
+            return Some(0..end);
+        }
+        let cut = without_extension(candidate).rfind([' ', '.', '-', '/', ',', ';']).unwrap_or_default();
+        let shorter = text.get(..cut)?.trim_end_matches([' ', '.', '-', '/', ',', ';', '(']).len();
+        end = balanced(text.get(..shorter)?);
+    }
+    // A trunk zero left in, or an extension without its mark.
+    let end = balanced(text);
+    planned(text.get(..end)?, 1).then_some(0..end)
+}
+
+/// Without a bracket at the end that was opened before the number.
+fn balanced(text: &str) -> usize {
+    let count = |sign: u8| text.bytes().filter(|byte| *byte == sign).count();
+    let surplus = count(b')').saturating_sub(count(b'('));
+    let mut end = text.len();
+    for _ in 0..surplus {
+        end = text.get(..end).and_then(|part| part.strip_suffix(')')).map_or(end, |part| part.trim_end().len());
+    }
+    end
+}
+
+fn planned(text: &str, slack: usize) -> bool {
     let body = without_extension(text);
     let body = match body.find("(0)") {
         // `+44 (0)20 ..`: the zero is for those who call from inside.
@@ -94,7 +128,7 @@ pub fn holds(text: &str) -> bool {
         return false;
     }
     if international {
-        return after_code(&digits, skipped);
+        return after_code(&digits, skipped, slack);
     }
     national(&body, &digits)
 }
@@ -105,14 +139,13 @@ fn without_extension(text: &str) -> &str {
     text.get(..at).unwrap_or(text).trim_end()
 }
 
-fn after_code(digits: &Digits, skipped: usize) -> bool {
+fn after_code(digits: &Digits, skipped: usize, slack: usize) -> bool {
     let rest = digits.count().saturating_sub(skipped);
     let by_plan = [1_usize, 2, 3].iter().find_map(|places| {
         let code = digits.part(skipped, *places);
         let (_, least, most) = PLANS.iter().find(|(known, ..)| u64::from(*known) == code)?;
         let follow = rest.checked_sub(*places)?;
-        // A trunk zero left in is common, and two digits more are an extension without its mark.
-        Some((usize::from(*least)..=usize::from(*most) + 1).contains(&follow))
+        Some((usize::from(*least)..=usize::from(*most) + slack).contains(&follow))
     });
     // The rest of the world: three digits of code, and E.164's bounds.
     by_plan.unwrap_or_else(|| (8..=15).contains(&rest) && digits.part(skipped, 1) != 0)
@@ -179,6 +212,20 @@ mod tests {
             ("1234567890", false),
         ] {
             assert_eq!(holds(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_follows_a_number_is_left_out() {
+        for (text, expected) in [
+            ("+33612345678 75011", Some("+33612345678")),
+            ("+14155552671 2026-11-16", Some("+14155552671")),
+            ("+14155552671)", Some("+14155552671")),
+            ("+1 (202) 555-0143", Some("+1 (202) 555-0143")),
+            ("+44 020 7946 0958", Some("+44 020 7946 0958")),
+            ("+33 6 12", None),
+        ] {
+            assert_eq!(fitting(text).and_then(|range| text.get(range)), expected, "{text}");
         }
     }
 }

@@ -47,6 +47,20 @@ pub fn is_one(text: &str) -> bool {
         || value.contains('…')
         || WORDS.iter().any(|word| value.contains(word))
         || one_letter(value)
+        || (value.len() >= 3 && value.bytes().all(|byte| byte == b'*'))
+        // How vendors write the keys of their documentation.
+        || text.contains("EXAMPLE")
+        || is_documented(text)
+}
+
+/// `scheme://user:password@host`, word for word.
+fn is_documented(text: &str) -> bool {
+    let userinfo = text.split_once("://").and_then(|(_, rest)| rest.split_once('@')).map(|(userinfo, _)| userinfo);
+    let words = userinfo.and_then(|userinfo| userinfo.split_once(':'));
+    words.is_some_and(|(user, password)| {
+        matches!(user, "user" | "username" | "USER" | "USERNAME")
+            && matches!(password, "password" | "pass" | "PASSWORD" | "PASS")
+    })
 }
 
 /// In `scheme://user:password@host` only the password may be missing; the host may well be an example.
@@ -86,6 +100,9 @@ mod tests {
             ("sk-...", true),
             ("postgres://app:${PASSWORD}@db/x", true),
             ("postgres://app:s3cr3t@db.example-1.org/x", false),
+            ("AKIAIOSFODNN7EXAMPLE", true),
+            ("postgres://user:password@localhost/db", true),
+            ("postgres://app:****@h/db", true),
             ("changeme", true),
             ("hunter2-Correct", false),
             ("q7Zr0Kp3VbT9xLw2mNcY", false),

@@ -11,9 +11,9 @@ use sha2::{Digest, Sha256};
 
 use super::near::{LedTo, Near};
 use super::{Compiled, Context, Detectors, Problem, Rule, UNREAD};
-use crate::escapes::QUOTED_PRINTABLE;
+use crate::escapes::quoted_printable_signs;
 use crate::spots::Least;
-use crate::{Severity, WrittenDetector};
+use crate::{Check, ContextWords, Severity, WrittenDetector};
 
 /// Larger patterns are refused: 1 MiB of automaton.
 const LARGEST_PATTERN: usize = 1 << 20;
@@ -110,13 +110,8 @@ impl Gathered {
             }
             self.blocks.push(index);
         }
-        let context = one.context.as_ref().and_then(|words| match Context::new(words) {
-            Ok(context) => Some(context),
-            Err(reason) => {
-                self.problems.push(problem(&id, "context", reason));
-                None
-            }
-        });
+        let context = self.context(&id, "context", one.context.as_ref());
+        let unless = self.context(&id, "unless", one.unless.as_ref());
         for word in one.context.iter().filter(|context| context.required).flat_map(|context| &context.words) {
             self.asked.entry(word.to_lowercase()).or_default().push(index);
         }
@@ -140,7 +135,8 @@ impl Gathered {
         let by_place = anchors.iter().any(|anchor| !matches!(anchor, Anchor::Literal(_) | Anchor::At));
         if let Some(text) = one.pattern.as_ref().filter(|_| pattern.is_some() && by_place) {
             let needs_words = context.as_ref().is_some_and(|context| context.required);
-            self.led_to.push(LedTo { index, boundary: one.boundary, pattern: text.clone(), needs_words });
+            let narrows = one.check.iter().any(Check::narrows);
+            self.led_to.push(LedTo { index, boundary: one.boundary, pattern: text.clone(), needs_words, narrows });
         }
         for anchor in anchors {
             match anchor {
@@ -155,18 +151,31 @@ impl Gathered {
         self.compiled.push(Compiled {
             begins_with_anchor,
             grouped: pattern.as_ref().is_some_and(|pattern| pattern.captures_len() > 1),
+            open: one.pattern.as_deref().is_none_or(is_open),
+            sure: one.check.iter().any(Check::is_sure),
             pattern,
             until,
             window: one.digits.map(|(least, most)| (u32::from(least), u32::from(most))),
             boundary: one.boundary,
             checks: one.check.clone(),
             context,
+            unless,
         });
         self.rules.push(rule(one));
     }
 
     fn regex(&mut self, id: &str, field: &'static str, text: &str) -> Option<Regex> {
         regex(text).inspect_err(|reason| self.problems.push(problem(id, field, reason.as_str()))).ok()
+    }
+
+    fn context(&mut self, id: &str, field: &'static str, written: Option<&ContextWords>) -> Option<Context> {
+        match Context::new(written?) {
+            Ok(context) => Some(context),
+            Err(reason) => {
+                self.problems.push(problem(id, field, reason));
+                None
+            }
+        }
     }
 
     fn anchors(&mut self, id: &str, written: &[String]) -> Vec<Anchor> {
@@ -194,8 +203,8 @@ impl Gathered {
             needles.push(text);
             begun.push(detectors);
         }
-        for sign in QUOTED_PRINTABLE {
-            needles.push(sign.into());
+        for sign in quoted_printable_signs() {
+            needles.push(sign);
             begun.push(Vec::new());
         }
         let built = |error: aho_corasick::BuildError| vec![problem("", "anchors", error.to_string())];
@@ -301,6 +310,12 @@ fn regex(text: &str) -> Result<Regex, String> {
         }),
         Err(_) => Err("it cannot be compiled; write it in a simpler way".into()),
     }
+}
+
+/// Whether a match may be longer than any number.
+fn is_open(pattern: &str) -> bool {
+    let parsed = regex_syntax::ParserBuilder::new().unicode(false).utf8(false).build().parse(pattern);
+    parsed.is_ok_and(|hir| hir.properties().maximum_len().is_none())
 }
 
 /// Whether every match begins with one of the literals.

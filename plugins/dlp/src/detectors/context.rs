@@ -68,21 +68,27 @@ fn is_word(text: &[u8], offset: usize, word: Match) -> bool {
     starts && ends
 }
 
+/// Nothing beyond a line's length is read: this is asked for every number of a long text.
+const LONGEST_LINE: usize = 2048;
+
+/// Where the first line may end, and where the line of `at` may begin.
+fn margins(bytes: &[u8], at: usize) -> Option<(&[u8], Range<usize>)> {
+    let head = bytes.get(..bytes.len().min(LONGEST_LINE + 1))?;
+    Some((head, at.saturating_sub(LONGEST_LINE + 1)..at))
+}
+
 /// In a table with a first line of names: the name of the column that `at` lies in.
 fn header(text: &str, at: usize) -> Option<Range<usize>> {
-    const LONGEST_LINE: usize = 2048;
-    let first_end = memchr::memchr(b'\n', text.as_bytes())?;
-    if at <= first_end || first_end > LONGEST_LINE {
+    let bytes = text.as_bytes();
+    let (head, before) = margins(bytes, at)?;
+    let first_end = memchr::memchr(b'\n', head)?;
+    if at <= first_end {
         return None;
     }
     let first = text.get(..first_end)?;
     let sign = ['\t', '|', ';', ','].into_iter().find(|sign| first.contains(*sign))?;
-    let line_start = memchr::memrchr(b'\n', text.as_bytes().get(..at)?)? + 1;
-    let line = text.get(line_start..at)?;
-    if line.len() > LONGEST_LINE {
-        return None;
-    }
-    let column = columns(line, sign);
+    let line_start = before.start + memchr::memrchr(b'\n', bytes.get(before)?)? + 1;
+    let column = columns(text.get(line_start..at)?, sign);
     let mut start = 0;
     for (index, name) in first.split(sign).enumerate() {
         if index == column {
@@ -102,6 +108,9 @@ fn is_name(head: &str) -> bool {
 
 /// Signs outside quotes.
 fn columns(line: &str, sign: char) -> usize {
+    if !line.contains('"') {
+        return line.matches(sign).count();
+    }
     let mut quoted = false;
     let mut count = 0;
     for c in line.chars() {
@@ -112,4 +121,22 @@ fn columns(line: &str, sign: char) -> usize {
         }
     }
     count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_found_by_its_head_and_no_more_than_two_lines_are_read() {
+        let table = "id,passport\n1,X1234567\n\"2, or 3\",X7654321\n";
+        for value in ["X1234567", "X7654321"] {
+            let head = header(table, table.find(value).unwrap_or_default());
+            assert_eq!(head.and_then(|head| table.get(head)), Some("passport"), "{value}");
+        }
+        let long = "X12345678 ".repeat(400_000);
+        let (head, before) = margins(long.as_bytes(), long.len()).unwrap_or_default();
+        assert!(head.len() + before.len() <= 2 * (LONGEST_LINE + 1));
+        assert_eq!(header(&format!("id,passport\n{long}"), 3_000_000), None, "a line of a table is not so long");
+    }
 }

@@ -9,7 +9,7 @@ use super::seen::{BEFORE, Marks, Seen};
 use super::{Detectors, View};
 use crate::mapped::{Mapped, small};
 use crate::spots::{Spot, spots};
-use crate::{encoded, escapes, fold};
+use crate::{Action, encoded, escapes, fold};
 
 /// Something found, with its value as a reader would write it.
 #[derive(Debug, Clone)]
@@ -36,6 +36,9 @@ const BUDGET: usize = 4;
 /// Short texts may be read more often.
 const SMALL_CHANGE: usize = 4096;
 
+/// Signs that fill up what was encoded: two in base64, six in base32.
+const MOST_PADDING: usize = 6;
+
 #[derive(Clone, Copy)]
 struct Layers {
     peel: u8,
@@ -45,14 +48,26 @@ struct Layers {
 type Runs = SmallVec<[Range<usize>; 8]>;
 
 impl Detectors {
-    /// Everything in a text, sorted, not overlapping.
-    pub(crate) fn look(&self, text: &str, key: Option<&str>, out: &mut Vec<Found>) {
+    /// Everything in a text that something is done about (`action`), sorted, not overlapping.
+    pub(crate) fn look(
+        &self,
+        text: &str,
+        key: Option<&str>,
+        action: impl Fn(u16) -> Option<Action>,
+        out: &mut Vec<Found>,
+    ) {
         let first = out.len();
         let mut budget = text.len().saturating_mul(BUDGET).saturating_add(SMALL_CHANGE);
         let layers = Layers { peel: PEELED_LAYERS, decode: DECODED_LAYERS };
         self.read(text, key, View::Plain, layers, &mut budget, out);
+        // Before anything is settled: what nobody asks for must not take the place of what somebody does.
+        let mut at = 0;
+        out.retain(|one| {
+            at += 1;
+            at <= first || action(one.rule).is_some()
+        });
         if out.len() - first > 1 {
-            self.settle(out, first);
+            self.settle(out, first, action);
         }
     }
 
@@ -70,6 +85,9 @@ impl Detectors {
             let first = out.len();
             self.read_folded(folded.text(), key, view, layers, budget, out);
             map_back(out, first, &folded);
+            for one in out.iter_mut().skip(first) {
+                one.end = small(fold::shown_end(text, one.range()));
+            }
         } else {
             self.read_folded(text, key, view, layers, budget, out);
         }
@@ -84,7 +102,7 @@ impl Detectors {
         budget: &mut usize,
         out: &mut Vec<Found>,
     ) {
-        let runs = self.plain(text, key, view, out);
+        let (runs, pairs) = self.plain(text, key, view, out);
         if let Some(peeled) = escapes::peeled(text) {
             let inner = peeled.text();
             if layers.peel == 0 || inner.len() > *budget {
@@ -95,10 +113,18 @@ impl Detectors {
                 let layers = Layers { peel: layers.peel - 1, ..layers };
                 self.read(inner, key, View::Escaped, layers, budget, out);
                 map_back(out, first, &peeled);
+                for one in out.iter_mut().skip(first) {
+                    one.end = small(escapes::line_end(text, one.range(), &one.value));
+                }
             }
         }
         for run in runs {
             self.decoded(text, run, key, layers, budget, out);
+        }
+        for range in pairs {
+            if let Some(inner) = text.get(range.clone()).and_then(encoded::of_pairs) {
+                self.within(&inner, range, View::Hex, key, layers, budget, out);
+            }
         }
     }
 
@@ -116,25 +142,40 @@ impl Detectors {
             return;
         };
         encoded::readings(letters, |range, view, inner| {
-            if !self.suspects(inner.as_bytes()) {
-                return;
-            }
             let mut range = run.start + range.start..run.start + range.end;
             let padding = text.as_bytes().get(range.end..).unwrap_or_default();
-            range.end += padding.iter().take(2).take_while(|byte| **byte == b'=').count();
-            if layers.decode == 0 || inner.len() > *budget {
-                out.push(self.unread(range, letters));
-                return;
-            }
-            *budget -= inner.len();
-            let mut within = Vec::new();
-            let layers = Layers { decode: layers.decode - 1, ..layers };
-            self.read(&inner, key, View::Plain, layers, budget, &mut within);
-            let strongest = within.into_iter().max_by_key(|one| (self.severity(one.rule), one.end - one.start));
-            if let Some(strongest) = strongest {
-                out.push(Found { start: small(range.start), end: small(range.end), view, ..strongest });
-            }
+            range.end += padding.iter().take(MOST_PADDING).take_while(|byte| **byte == b'=').count();
+            self.within(&inner, range, view, key, layers, budget, out);
         });
+    }
+
+    /// What a decoded text holds, found in the place of what it was decoded from.
+    #[expect(clippy::too_many_arguments, reason = "one reading, all of which is passed on")]
+    fn within(
+        &self,
+        inner: &str,
+        range: Range<usize>,
+        view: View,
+        key: Option<&str>,
+        layers: Layers,
+        budget: &mut usize,
+        out: &mut Vec<Found>,
+    ) {
+        if !self.suspects(inner.as_bytes()) {
+            return;
+        }
+        if layers.decode == 0 || inner.len() > *budget {
+            out.push(self.unread(range, inner));
+            return;
+        }
+        *budget -= inner.len();
+        let mut within = Vec::new();
+        let layers = Layers { decode: layers.decode - 1, ..layers };
+        self.read(inner, key, View::Plain, layers, budget, &mut within);
+        let strongest = within.into_iter().max_by_key(|one| (self.severity(one.rule), one.end - one.start));
+        if let Some(strongest) = strongest {
+            out.push(Found { start: small(range.start), end: small(range.end), view, ..strongest });
+        }
     }
 
     fn unread(&self, range: Range<usize>, text: &str) -> Found {
@@ -142,8 +183,8 @@ impl Detectors {
         Found { rule, start: small(range.start), end: small(range.end), view: View::Unread, value: text.into() }
     }
 
-    /// The text as it stands. Returns the runs that may be encoded texts.
-    fn plain(&self, text: &str, key: Option<&str>, view: View, out: &mut Vec<Found>) -> Runs {
+    /// The text as it stands. Returns the runs that may be encoded texts, and bytes that are written one by one.
+    fn plain(&self, text: &str, key: Option<&str>, view: View, out: &mut Vec<Found>) -> (Runs, Runs) {
         let mut seen = Seen { set: self, text, key, view, out, marks: Marks::new(), spoken: None, may: None };
         for literal in self.literals.find_overlapping_iter(text) {
             let begun = self.begun.get(literal.pattern().as_usize());
@@ -158,6 +199,7 @@ impl Detectors {
             seen.try_everywhere(*detector);
         }
         let mut runs = Runs::new();
+        let mut pairs = Runs::new();
         spots(text.as_bytes(), &self.least, |spot| {
             match spot {
                 Spot::At(at) => self.at.iter().for_each(|detector| seen.try_at(*detector, at..at + 1, BEFORE)),
@@ -175,12 +217,13 @@ impl Detectors {
                     }
                     join_lines(text.as_bytes(), &mut runs, start..end);
                 }
+                Spot::Pairs { start, end } => pairs.push(start..end),
                 Spot::Colons { .. } | Spot::Encoded(_) => {}
             }
             true
         });
         runs.retain(|run| encoded::plausible(text.as_bytes().get(run.clone()).unwrap_or_default()));
-        runs
+        (runs, pairs)
     }
 
     pub(super) fn spoken(&self, text: &str, key: Option<&str>) -> SmallVec<[u64; 16]> {
@@ -197,21 +240,33 @@ impl Detectors {
         bits
     }
 
-    /// Of two that overlap the longer stays, or the more severe, or the one written first; it takes the other's place too.
-    fn settle(&self, out: &mut Vec<Found>, first: usize) {
+    /// Of two that overlap the surer stays, or the one with the stricter action, or the more severe, or the longer, or the one of the
+    /// first tier, or the one written first; it takes the other's place too. Length alone says nothing: an address may hold a key.
+    fn settle(&self, out: &mut Vec<Found>, first: usize, action: impl Fn(u16) -> Option<Action>) {
         let mut all = out.split_off(first.min(out.len()));
         all.sort_by_key(|one| (one.start, Reverse(one.end), Reverse(self.severity(one.rule)), one.rule, one.view));
+        // Where the one that stays really lies: the place of all of them may be longer.
+        let mut own = 0;
         for one in all {
             match out.get_mut(first..).and_then(<[Found]>::last_mut) {
                 Some(last) if one.start < last.end => {
                     let (start, end) = (last.start, last.end.max(one.end));
-                    let weight = |found: &Found| (found.end - found.start, self.severity(found.rule));
-                    if weight(&one) > weight(last) {
+                    let weight = |found: &Found, length: u32| {
+                        let sure = self.compiled.get(usize::from(found.rule)).is_some_and(|detector| detector.sure);
+                        let tier = self.rule(found.rule).map_or(u8::MAX, |rule| rule.tier);
+                        (sure, action(found.rule), self.severity(found.rule), length, Reverse(tier))
+                    };
+                    let length = one.end - one.start;
+                    if weight(&one, length) > weight(last, own) {
+                        own = length;
                         *last = one;
                     }
                     (last.start, last.end) = (start, end);
                 }
-                _ => out.push(one),
+                _ => {
+                    own = one.end - one.start;
+                    out.push(one);
+                }
             }
         }
     }
@@ -226,10 +281,12 @@ fn map_back(out: &mut [Found], first: usize, map: &Mapped) {
 
 /// Mail breaks base64 into lines; they are one run.
 fn join_lines(text: &[u8], runs: &mut Runs, run: Range<usize>) {
-    const SHORTEST_LINE: usize = 40;
     if let Some(last) = runs.last_mut() {
         let gap = text.get(last.end..run.start).unwrap_or_default();
-        if (gap == b"\n" || gap == b"\r\n") && last.len() >= SHORTEST_LINE {
+        let lines = text.get(last.clone()).unwrap_or_default();
+        let line = lines.len() - memchr::memrchr(b'\n', lines).map_or(0, |at| at + 1);
+        // Lines are broken at a width, in the middle of nothing: a token of its own with a word in the next line is no part of one.
+        if (gap == b"\n" || gap == b"\r\n") && (40..=128).contains(&line) && line.is_multiple_of(4) {
             last.end = run.end;
             return;
         }

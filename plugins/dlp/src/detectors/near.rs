@@ -26,6 +26,8 @@ pub(super) struct LedTo {
     pub boundary: Boundary,
     pub pattern: String,
     pub needs_words: bool,
+    /// What is found may begin later than its match.
+    pub narrows: bool,
 }
 
 /// The detectors that need the same surroundings.
@@ -61,13 +63,17 @@ impl Near {
                 set(&mut near.required, one.index);
             }
         }
-        let kinds: [(fn(Boundary) -> bool, fn(u8) -> bool); 2] = [
-            (|boundary| matches!(boundary, Boundary::Word | Boundary::Token), |byte| !byte.is_ascii_alphanumeric()),
-            (|boundary| boundary == Boundary::Digit, |byte| !byte.is_ascii_digit()),
+        let kinds: [(fn(&LedTo) -> bool, fn(u8) -> bool); 3] = [
+            (
+                |one| !one.narrows && matches!(one.boundary, Boundary::Word | Boundary::Token),
+                |byte| !byte.is_ascii_alphanumeric(),
+            ),
+            (|one| !one.narrows && matches!(one.boundary, Boundary::Digit | Boundary::Number), |byte| !byte.is_ascii_digit()),
+            (|one| one.narrows || one.boundary == Boundary::None, |_| true),
         ];
         for (belongs, behind) in kinds {
             // Whoever asks for words nearby is seldom asked at all, and would keep the automaton busy with every word.
-            let own = led_to.iter().filter(|one| belongs(one.boundary) && !one.needs_words);
+            let own = led_to.iter().filter(|one| belongs(one) && !one.needs_words);
             let own = own.filter(|one| automaton(&[one.pattern.as_str()]).is_some());
             let (of, texts): (Vec<u16>, Vec<&str>) = own.map(|one| (one.index, one.pattern.as_str())).unzip();
             let Some(automaton) = automaton(&texts).filter(|_| !of.is_empty()) else { continue };

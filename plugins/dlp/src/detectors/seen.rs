@@ -6,8 +6,9 @@ use regex_automata::meta::Regex;
 use regex_automata::{Anchored, Input};
 use smallvec::SmallVec;
 
+use super::bounds::{bounded, joins, whole_letters};
 use super::look::Found;
-use super::{Boundary, Compiled, Detectors, View, block, digits, near};
+use super::{Compiled, Detectors, View, block, digits, near};
 use crate::mapped::small;
 use crate::spots::DigitRun;
 
@@ -20,8 +21,12 @@ const SHORTLY_BEHIND: usize = 512;
 /// How far a token may go on without a blank, and how often that is tried in vain: text that only looks like one costs no more.
 const FAR: usize = 256 * 1024;
 const MOST_FAR: u8 = 4;
-/// Matches near one anchor that turn out to be nothing, before it is given up.
-const TRIES: usize = 8;
+/// What matches around one anchor that turn out to be nothing may cost before it is given up: a long one its length, a short one
+/// a little, so that a row of near misses hides nothing and one endless token is not read from each of its letters.
+const PATIENCE: usize = 4096;
+const SHORT_MISS: usize = 64;
+/// After so many anchors in vain the next search looks for all beginnings at once, and what it passes is known to be barren.
+const STRIKES: u8 = 4;
 
 /// How far a detector has read.
 #[derive(Clone, Copy)]
@@ -33,12 +38,33 @@ pub(super) struct Mark {
     barren: (usize, usize),
     /// How often it was looked far ahead for nothing.
     far: u8,
+    /// An anchor, and how far every beginning before it and in it has been tried: the next anchor begins there.
+    tried: (usize, usize),
+    /// Anchors in a row that began nothing.
+    strikes: u8,
 }
+
+#[cfg(test)]
+thread_local! {
+    static WORK: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Bytes that patterns were asked to read; tests compare them with the length of a text.
+#[cfg(test)]
+fn work(bytes: usize) {
+    WORK.with(|work| work.set(work.get() + bytes));
+}
+
+#[cfg(not(test))]
+fn work(_: usize) {}
 
 pub(super) type Marks = SmallVec<[Mark; 8]>;
 
 /// A match around an anchor reaches no further beyond it, where it is known that none does up to there.
 const REACH: usize = 256;
+
+/// No telephone number has more digits.
+const LONGEST_DIALLED: usize = 15;
 
 /// One text being looked at.
 pub(super) struct Seen<'s> {
@@ -70,7 +96,7 @@ impl<'s> Seen<'s> {
         let at = match self.marks.iter().position(|mark| mark.index == index) {
             Some(at) => at,
             None => {
-                self.marks.push(Mark { index, matched: (0, 0), barren: (0, 0), far: 0 });
+                self.marks.push(Mark { index, matched: (0, 0), barren: (0, 0), far: 0, tried: (0, 0), strikes: 0 });
                 self.marks.len() - 1
             }
         };
@@ -109,46 +135,89 @@ impl<'s> Seen<'s> {
         if !self.is_spoken_of(index, detector) {
             return;
         }
-        let Mark { matched, barren, .. } = *self.mark(index);
+        let Mark { matched, barren, tried, strikes, .. } = *self.mark(index);
         // Anchors of different kinds do not come in order: only what is behind this one says where it may begin.
         let floor = if matched.1 <= anchor.start { matched.1 } else { 0 };
-        let mut start = anchor.start.saturating_sub(before).max(floor);
+        let floor = if tried.0 <= anchor.start { floor.max(tried.1) } else { floor };
+        let before = if detector.begins_with_anchor { 0 } else { before };
+        let start = anchor.start.saturating_sub(before).max(floor);
         if (matched.0..matched.1).contains(&anchor.start) || (barren.0 <= start && anchor.end <= barren.1) {
             return;
         }
+        if detector.begins_with_anchor {
+            self.try_beginning(index, detector, pattern, anchor, strikes);
+        } else {
+            self.try_around(index, detector, pattern, anchor, start, before);
+        }
+    }
+
+    /// There is one place where a match can begin.
+    fn try_beginning(&mut self, index: u16, detector: &Compiled, pattern: &Regex, anchor: Range<usize>, strikes: u8) {
+        let length = self.text.len();
+        let span = anchor.start..(anchor.end + BEHIND).min(length);
+        if detector.open && strikes >= STRIKES {
+            // What has no longest match may read far before it fails. As far again as a match may reach, so that nothing is called
+            // barren that a search of its own would find.
+            let end = (anchor.start + 2 * BEHIND).min(length);
+            work(end - anchor.start);
+            let next = pattern.search(&Input::new(self.text).span(anchor.start..end)).map(|found| found.start());
+            let known = if end == length { end } else { end - BEHIND };
+            let first = next.unwrap_or(known);
+            if first > anchor.start {
+                self.mark(index).barren = (anchor.start, first);
+                return;
+            }
+        }
+        work(if detector.open { span.len() } else { 0 });
+        let found = self.beginning(index, pattern, span);
+        let taken = found.is_some_and(|found| self.take(index, detector, found));
+        let mark = self.mark(index);
+        mark.strikes = if taken { 0 } else { mark.strikes.saturating_add(1) };
+    }
+
+    /// A match may begin anywhere before its anchor.
+    fn try_around(
+        &mut self,
+        index: u16,
+        detector: &Compiled,
+        pattern: &Regex,
+        anchor: Range<usize>,
+        mut start: usize,
+        before: usize,
+    ) {
         // Nobody looks further than a match can reach, or every number would cost the rest of the text.
         let behind = if before == SHORTLY_BEFORE { SHORTLY_BEHIND } else { BEHIND };
         let end = (anchor.end + behind).min(self.text.len());
-        if detector.begins_with_anchor {
-            if let Some(found) = self.beginning(index, pattern, anchor.start..end) {
-                self.take(index, detector, found);
-            }
-            return;
-        }
-        let mut tries = TRIES;
-        while tries > 0 {
+        let least = if before == SHORTLY_BEFORE { 1 } else { SHORT_MISS };
+        let mut patience = PATIENCE.saturating_add(anchor.len().saturating_mul(8));
+        // An anchor that another, longer one holds was read with it.
+        while patience > 0 && start < end {
             let Some(found) = pattern.search(&Input::new(self.text).span(start..end)) else {
+                work(end - start);
                 let known = if end == self.text.len() { end } else { end.saturating_sub(REACH) };
                 self.mark(index).barren = (start, known);
-                return;
+                break;
             };
+            work(found.end() - start);
             if found.start() >= anchor.end {
                 self.mark(index).barren = (start, found.start());
-                return;
+                break;
             }
-            tries -= 1;
-            if found.end() <= anchor.start {
-                // Somebody else's: it has an anchor of its own.
-                start = found.end().max(start + 1);
-            } else if self.take(index, detector, found.range()) {
+            let taken = if found.end() > anchor.start { self.taken(index, detector, found.range()) } else { None };
+            if let Some(taken) = taken {
                 // Two numbers with a blank between them are one run of digits.
-                start = found.end().max(start + 1);
-                tries = TRIES;
-            } else {
-                // A later beginning may still be something.
-                start = found.start() + 1;
+                start = taken.max(start + 1);
+                continue;
             }
+            // Somebody else's, with an anchor of its own, costs nothing: it is not met again.
+            if found.end() > anchor.start {
+                let length = found.end() - found.start();
+                patience = patience.saturating_sub(if length > SHORT_MISS { length } else { least });
+            }
+            // A later beginning may still be something.
+            start = found.start() + 1;
         }
+        self.mark(index).tried = (anchor.start, start);
     }
 
     /// A match that begins where the span does. One that the end of the span may have cut is looked for once more, further on: a token
@@ -230,7 +299,9 @@ impl<'s> Seen<'s> {
         if signs > 0 && self.fits(detector, extended.clone()) && self.take(index, detector, extended) {
             return true;
         }
-        self.fits(detector, window.clone()) && self.take(index, detector, window)
+        // Behind a `+` stands a telephone number, unless it is longer than any.
+        let dialled = before.last() == Some(&b'+') && window.len() <= LONGEST_DIALLED;
+        !dialled && self.fits(detector, window.clone()) && self.take(index, detector, window)
     }
 
     fn fits(&self, detector: &Compiled, window: Range<usize>) -> bool {
@@ -243,26 +314,34 @@ impl<'s> Seen<'s> {
 
     /// Whether what was matched is what was meant; then it is found.
     fn take(&mut self, index: u16, detector: &Compiled, matched: Range<usize>) -> bool {
-        if !bounded(self.text.as_bytes(), detector.boundary, &matched) {
-            return false;
-        }
+        self.taken(index, detector, matched).is_some()
+    }
+
+    /// Where what was found ends: a check may leave out what stands around a value.
+    fn taken(&mut self, index: u16, detector: &Compiled, matched: Range<usize>) -> Option<usize> {
+        let at_bounds = |range: &Range<usize>| bounded(self.text.as_bytes(), detector.boundary, range);
         let matched = match &detector.until {
+            Some(_) if at_bounds(&matched) => block::reach(self.text, &matched, detector)?,
+            Some(_) => return None,
             None => matched,
-            Some(_) => match block::reach(self.text, &matched, detector) {
-                Some(whole) => whole,
-                None => return false,
-            },
         };
-        let range = whole_letters(self.text, self.value_of(detector, matched.clone()));
-        let Some(value) = self.text.get(range.clone()).filter(|value| !value.is_empty()) else {
-            return false;
-        };
-        if !detector.checks.iter().all(|check| check.passes(value)) {
-            return false;
+        let whole = whole_letters(self.text, self.value_of(detector, matched.clone()));
+        let mut range = whole.clone();
+        for check in &detector.checks {
+            range = check.fitting(self.text, range)?;
         }
+        let narrowed = range != whole;
+        let matched = if narrowed { matched.start.max(range.start)..matched.end.min(range.end) } else { matched };
+        if detector.until.is_none() && !at_bounds(&matched) {
+            return None;
+        }
+        let value = self.text.get(range.clone()).filter(|value| !value.is_empty())?;
         let context = detector.context.as_ref().filter(|context| context.required);
         if context.is_some_and(|context| !context.holds(self.text, &matched, self.key)) {
-            return false;
+            return None;
+        }
+        if detector.unless.as_ref().is_some_and(|unless| unless.holds(self.text, &matched, self.key)) {
+            return None;
         }
         self.mark(index).matched = (matched.start, matched.end);
         self.out.push(Found {
@@ -272,7 +351,7 @@ impl<'s> Seen<'s> {
             view: self.view,
             value: value.into(),
         });
-        true
+        Some(matched.end)
     }
 
     fn value_of(&self, detector: &Compiled, matched: Range<usize>) -> Range<usize> {
@@ -282,33 +361,64 @@ impl<'s> Seen<'s> {
         let mut groups = pattern.create_captures();
         let input = Input::new(self.text).span(matched.clone()).anchored(Anchored::Yes);
         pattern.search_captures(&input, &mut groups);
-        groups.get_group(1).map_or(matched, |group| group.range())
+        let group = (1..groups.group_len()).find_map(|group| groups.get_group(group));
+        group.map_or(matched, |group| group.range())
     }
 }
 
-fn bounded(text: &[u8], boundary: Boundary, range: &Range<usize>) -> bool {
-    !joins(text, boundary, range.start.checked_sub(1)) && !joins(text, boundary, Some(range.end))
-}
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::{Check, WrittenDetector};
 
-/// Whether what stands there would belong to the match.
-fn joins(text: &[u8], boundary: Boundary, at: Option<usize>) -> bool {
-    at.and_then(|at| text.get(at)).is_some_and(|byte| match boundary {
-        Boundary::Word => byte.is_ascii_alphanumeric(),
-        Boundary::Token => byte.is_ascii_alphanumeric() || *byte == b'_',
-        Boundary::Digit => byte.is_ascii_digit(),
-        Boundary::None => false,
-    })
-}
+    fn set(pattern: &str, anchors: &[&str], check: Vec<Check>) -> Detectors {
+        Detectors::compile(vec![WrittenDetector {
+            id: "one".into(),
+            pattern: Some(pattern.into()),
+            anchors: anchors.iter().map(|anchor| (*anchor).to_owned()).collect(),
+            check,
+            ..WrittenDetector::default()
+        }])
+        .unwrap()
+    }
 
-/// A pattern of bytes may end inside a character; the character is taken whole.
-fn whole_letters(text: &str, range: Range<usize>) -> Range<usize> {
-    let mut start = range.start.min(text.len());
-    while !text.is_char_boundary(start) {
-        start -= 1;
+    /// What is found, and how often the text was read for it.
+    fn found(set: &Detectors, text: &str) -> (Vec<String>, usize) {
+        WORK.with(|work| work.set(0));
+        let mut hits = Vec::new();
+        set.scan(text, None, &mut hits);
+        let values =
+            hits.iter().map(|hit| text.get(hit.start as usize..hit.end as usize).unwrap().to_owned()).collect();
+        (values, WORK.with(std::cell::Cell::get) / text.len())
     }
-    let mut end = range.end.min(text.len());
-    while !text.is_char_boundary(end) {
-        end += 1;
+
+    #[test]
+    fn a_token_that_never_ends_is_not_read_from_each_of_its_beginnings() {
+        let set = set(r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}", &["eyj"], Vec::new());
+        let vain = "-eyJ".repeat(60_000);
+        let (values, times) = found(&set, &vain);
+        assert!(values.is_empty() && times < 16, "read {times} times");
+
+        let token = format!("eyJ{}.{}", "a".repeat(9_000), "b".repeat(20));
+        let (values, times) = found(&set, &format!("{vain} {token} {vain}"));
+        assert_eq!(values, [token]);
+        assert!(times < 16, "read {times} times");
     }
-    start..end
+
+    #[test]
+    fn a_row_of_near_misses_hides_nothing() {
+        let mail = set(r"[a-z0-9.]+@[a-z0-9]+\.[a-z]+", &["@"], vec![Check::Email]);
+        let address = set(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}", &["<dots:3>"], vec![Check::Ipv4]);
+        for misses in [8, 40, 4_000] {
+            let (values, times) = found(&mail, &format!("{}jane@example.org", "icon@2x.png ".repeat(misses)));
+            assert_eq!(values, ["jane@example.org"], "behind {misses}");
+            assert!(times < 40, "read {times} times");
+            let (values, times) = found(&address, &format!("{}203.0.113.9", "999.1.1.1 ".repeat(misses)));
+            assert_eq!(values, ["203.0.113.9"], "behind {misses}");
+            assert!(times < 40, "read {times} times");
+        }
+        // It begins inside one that was nothing.
+        assert_eq!(found(&mail, "x@y.png@example.org").0, ["y.png@example.org"]);
+    }
 }

@@ -5,6 +5,8 @@ use std::ops::Range;
 #[derive(Debug, Default)]
 pub(super) struct Edits {
     all: Vec<Edit>,
+    /// How far any edit up to this one reaches: who looks from the end knows when to stop.
+    reach: Vec<usize>,
 }
 
 /// A set of detectors, and a rule of it.
@@ -29,20 +31,31 @@ struct Edit {
 
 impl Edits {
     pub fn add(&mut self, range: Range<usize>, with: String, which: Which) {
-        self.all.push(Edit { start: range.start, end: range.end, with, which, wide: false });
+        self.push(Edit { start: range.start, end: range.end, with, which, wide: false });
     }
 
     pub fn add_wide(&mut self, range: Range<usize>, with: String, which: Which) {
-        self.all.push(Edit { start: range.start, end: range.end, with, which, wide: true });
+        self.push(Edit { start: range.start, end: range.end, with, which, wide: true });
+    }
+
+    fn push(&mut self, edit: Edit) {
+        self.reach.push(edit.end.max(self.reach.last().copied().unwrap_or_default()));
+        self.all.push(edit);
     }
 
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// Whether an edit touches this part of the text.
+    /// Whether an edit touches this part of the text. Asked for every joined piece about the newest edits, so it begins with them.
     pub fn touches(&self, range: &Range<usize>) -> bool {
-        self.all.iter().any(|edit| edit.start < range.end && range.start < edit.end)
+        self.near(range).any(|edit| edit.start < range.end && range.start < edit.end)
+    }
+
+    /// From the last backwards, as long as one may still reach the range.
+    fn near(&self, range: &Range<usize>) -> impl Iterator<Item = &Edit> {
+        let reaching = self.all.iter().zip(&self.reach).rev().take_while(|(_, reach)| **reach > range.start);
+        reaching.map(|(edit, _)| edit)
     }
 
     /// As they were added: the range, what stands there now, why, and whether it is part of something wide.
@@ -103,4 +116,22 @@ pub(super) fn escaped(text: &str) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_edits_that_may_reach_a_place_are_asked() {
+        let mut edits = Edits::default();
+        for at in 0..1000 {
+            edits.add(at * 10..at * 10 + 4, String::new());
+        }
+        edits.add_wide(9_980..9_994, String::new());
+        assert!(edits.touches(&(9_985..9_989)) && edits.touches(&(9_990..9_991)) && edits.touches(&(3..4)));
+        assert!(!edits.touches(&(9_974..9_980)) && !edits.touches(&(9_994..9_999)));
+        let asked = edits.near(&(9_985..9_989)).count();
+        assert!(asked < 4, "{asked} of a thousand");
+    }
 }

@@ -4,6 +4,8 @@
 mod corpus;
 mod disguises;
 mod documents;
+mod edges;
+mod hostile;
 mod samples;
 mod shipped;
 mod template;

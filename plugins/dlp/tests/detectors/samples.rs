@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::shipped::{ALL, WRITTEN, compiled, hits, rule, told};
+use gateway_dlp::Hit;
+
+use super::shipped::{ALL, WRITTEN, compiled, hits, masked, masked_json, rule, severity, told};
 use super::template::expanded;
 
 #[test]
@@ -12,10 +14,28 @@ fn every_detector_finds_what_it_must_and_nothing_else() {
         let alone = compiled(vec![written.clone()]);
         for sample in &written.must {
             let text = expanded(sample);
-            if hits(&alone, &text).is_empty() {
+            let own = hits(&alone, &text);
+            if own.is_empty() {
                 wrong.push(format!("{}: not found in `{text}`", written.id));
-            } else if hits(&ALL, &text).is_empty() {
-                wrong.push(format!("{}: lost among the others in `{text}`", written.id));
+            }
+            // Among the others the same place is found, by a rule that is no milder, and none of it is left.
+            let all = hits(&ALL, &text);
+            for hit in own {
+                let same = |other: &&Hit| other.start <= hit.start && hit.end <= other.end;
+                match all.iter().find(same).map(|other| severity(&ALL, other)) {
+                    None => wrong.push(format!("{}: lost among the others in `{text}`", written.id)),
+                    Some(severity) if severity < written.severity => {
+                        wrong.push(format!("{}: taken for something milder in `{text}`", written.id));
+                    }
+                    Some(_) => {}
+                }
+                let value = &text[hit.start as usize..hit.end as usize];
+                // With a word in front, so that a sample that is a document is read as the text it stands for.
+                for shown in [masked(&format!("x {text}")), masked_json(&format!("x {text}"))] {
+                    if shown.contains(value) {
+                        wrong.push(format!("{}: `{value}` is left in `{shown}`", written.id));
+                    }
+                }
             }
         }
         for sample in &written.must_not {

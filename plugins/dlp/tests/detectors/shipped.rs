@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use gateway_dlp::{Detectors, Hit, WrittenDetector};
+use bytes::Bytes;
+use gateway_dlp::{Action, Actions, Counts, Detectors, Hit, Paths, Redaction, Severity, WrittenDetector};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -44,4 +45,27 @@ pub fn rule(set: &Detectors, hit: &Hit) -> String {
 /// Rule and text of everything found, for messages.
 pub fn told(set: &Detectors, text: &str) -> Vec<(String, String)> {
     hits(set, text).iter().map(|hit| (rule(set, hit), text[hit.start as usize..hit.end as usize].to_owned())).collect()
+}
+
+pub fn severity(set: &Detectors, hit: &Hit) -> Severity {
+    set.rules()[usize::from(hit.rule)].severity
+}
+
+static MASKED: LazyLock<(Actions, Paths)> = LazyLock::new(|| (Actions::all(Action::Mask), Paths::default()));
+
+fn redaction() -> Redaction<'static> {
+    Redaction { sets: [&*ALL].into_iter().collect(), actions: &MASKED.0, key: &[0; 32], paths: &MASKED.1 }
+}
+
+/// The text without what was found in it.
+pub fn masked(text: &str) -> String {
+    redaction().text(text, &mut Counts::default()).unwrap().unwrap_or_else(|| text.to_owned())
+}
+
+/// The same for the text as a string of a document, as a reader of the document sees it.
+pub fn masked_json(text: &str) -> String {
+    let raw = Bytes::from(serde_json::json!({ "content": [{ "type": "text", "text": text }] }).to_string());
+    let edited = redaction().json(&raw, &mut Counts::default()).unwrap().unwrap_or(raw);
+    let value: serde_json::Value = serde_json::from_slice(&edited).unwrap();
+    value["content"][0]["text"].as_str().unwrap().to_owned()
 }
