@@ -190,7 +190,7 @@ async fn a_server_must_sign_what_it_says() {
         .file("keys/ci.pub", KEY)
         .start();
     let agent = world.agent("a-7", "A1");
-    assert!(!agent.tools("/mcp").await.iter().any(|tool| tool.starts_with("ci")), "nobody is shown its tools");
+    assert!(!agent.modern().tools("/mcp").await.iter().any(|tool| tool.starts_with("ci")), "nobody is shown its tools");
 
     let mut wrong = scenario();
     wrong["predicates"][0]["query"]["params"] = json!({ "build": "x" });

@@ -170,8 +170,11 @@ async fn a_no_holds_and_four_eyes_look() {
     assert_eq!(stub.calls(), 0);
 }
 
+/// A rule stands for itself, so it names its scenario by hash.
+const RELEASE: &str = "65c3f7fdd0880c00768ab7550b16444eca5ce299e9a5b164b17d3a91b3deac21";
+
 fn rule(mode: &str) -> String {
-    let gate = json!({ "scenario": "release", "run_from": "agent", "stage": "write" });
+    let gate = json!({ "scenario": "release", "run_from": "agent", "stage": "write", "spec_hash": RELEASE });
     let rule = json!({ "condition": { "tool": "crm/get_contact" }, "requirement": { "gate": gate } });
     let policy = json!({
         "policy_id": "POL-GATE", "name": "looked at", "category": "reads", "severity": "high", "mode": mode,
@@ -189,7 +192,7 @@ async fn a_rule_may_put_a_gate_before_a_tool() {
         let agent = world.agent("a-7", "A3");
         let read = || agent.call("crm/get_contact", json!({ "id": 7 }));
         assert_eq!(read().await.decision(), decision, "no run yet, {mode}");
-        started(&agent, "run-7").await;
+        assert_eq!(started(&agent, "run-7").await["spec_hash"]["value"], RELEASE);
         let answer = read().await;
         assert_eq!(answer.decision(), decision, "{mode}: {}", answer.text());
         let told = answer.text().contains("run-7");
