@@ -121,6 +121,9 @@ fn tell(counts: &Counts, found: &mut Found) {
     for path in counts.edited() {
         found.edit(path.clone());
     }
+    if counts.edited_more() {
+        found.edit_more();
+    }
 }
 
 /// Which rule and where, never what.

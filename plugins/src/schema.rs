@@ -5,13 +5,14 @@
 //! their own (`builtin/check.rs`), and have no definition here.
 
 mod compile;
+mod excused;
 mod survey;
 mod told;
 
 use std::sync::LazyLock;
 
 use gateway_core::content::Found;
-use gateway_core::definitions::{CheckJson, Defined, Schema, SchemaFault};
+use gateway_core::definitions::{CheckJson, Defined, Masked, Schema, SchemaFault};
 use gateway_core::verdict::{Objection, Remedy};
 use gateway_core::{Exchange, Judge, Verdict};
 use gateway_protocol::{Message, Outcome, Reply, ReplyKind, ResultKind};
@@ -51,7 +52,7 @@ impl Judge for Schemas {
             return Verdict::Pass;
         };
         let arguments = exchange.arguments().filter(|arguments| !arguments.is_null()).unwrap_or(&NOTHING);
-        match faults(schema.as_ref(), arguments, "/params/arguments", exchange.content.found.edited()) {
+        match faults(schema.as_ref(), arguments, "/params/arguments", &exchange.content.found) {
             None => Verdict::Pass,
             Some(faults) => {
                 let remedy = Remedy::Arguments(faults.clone());
@@ -77,7 +78,7 @@ impl Judge for Schemas {
             return Verdict::Pass;
         };
         // A server that describes its output and gives none has only text to offer, which nobody described.
-        if memmem::find(reply.raw(), b"\"structuredContent\"").is_none() {
+        if !may_be_structured(reply.raw()) {
             return Verdict::Pass;
         }
         let Ok(Message::Response(response)) = reply.message() else {
@@ -85,7 +86,7 @@ impl Judge for Schemas {
         };
         let Outcome::Result(result) = &response.outcome else { return Verdict::Pass };
         let Some((output, at)) = output_of(exchange, result) else { return Verdict::Pass };
-        match faults(schema.as_ref(), output, at, found.edited()) {
+        match faults(schema.as_ref(), output, at, found) {
             None => Verdict::Pass,
             Some(faults) => Verdict::deny("output", format!("the answer does not fit its schema: {faults}")),
         }
@@ -110,13 +111,24 @@ fn output_of<'a>(exchange: &Exchange, result: &'a Value) -> Option<(&'a Value, &
     }
 }
 
-/// What is wrong, in words for the caller; `edited` are the places of the message at which a mask stands instead of what was
-/// there, and `at` is where in the message the value is.
-fn faults(schema: &dyn CheckJson, value: &Value, at: &str, edited: &[String]) -> Option<String> {
-    let found = schema.check(value).err()?;
-    let told: Vec<_> =
-        found.iter().filter(|fault| !fault.is_excused_by(edited, at)).map(SchemaFault::to_string).collect();
-    (!told.is_empty()).then(|| told.join("; "))
+/// Whether a member may be called `structuredContent`: it stands there, or some letter of a name may be written as `\u00xx`.
+fn may_be_structured(raw: &[u8]) -> bool {
+    let letter = |at: usize| matches!(raw.get(at + 4), Some(b'4' | b'6' | b'7'));
+    memmem::find(raw, b"\"structuredContent\"").is_some() || memmem::find_iter(raw, br"\u00").any(letter)
+}
+
+/// What is wrong, in words for the caller; `found` knows the places of the message at which a mask stands instead of what
+/// was there, and `at` is where in the message the value is.
+fn faults(schema: &dyn CheckJson, value: &Value, at: &str, found: &Found) -> Option<String> {
+    let faults = schema.check(value, &Masked::within(found.edited(), at)).err()?;
+    let mut told: Vec<_> = faults.iter().map(SchemaFault::to_string).collect();
+    // Closed, but not in silence: what is wrong there may be a mask's doing, and nobody could tell.
+    if found.edited_more() {
+        told.push(
+            "more places of it were masked than are kept apart, so a mask may be what does not fit: ask for less at a time".into(),
+        );
+    }
+    Some(told.join("; "))
 }
 
 #[cfg(test)]

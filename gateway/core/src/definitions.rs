@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use crate::classification::scale;
 use crate::digest;
 
-pub use defined::{CheckJson, Compiled, Defined, FaultAbout, Schema, SchemaCompiler, SchemaFault};
+pub use defined::{CheckJson, Compiled, Defined, Masked, Schema, SchemaCompiler, SchemaFault};
 pub use diff::{Change, diff};
 pub use pins::{Definitions, Form, PinRule, PinSet, Pinned, Standing};
 pub use visible::{is_hidden_space, name_of, visible};

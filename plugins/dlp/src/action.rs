@@ -97,10 +97,13 @@ pub struct Count {
 pub struct Counts {
     found: SmallVec<[Count; 4]>,
     edited: SmallVec<[String; 2]>,
+    edited_bytes: usize,
+    edited_more: bool,
 }
 
-/// Edited places beyond this many are not remembered by name.
-const MOST_PATHS: usize = 64;
+/// Edited places beyond this many, or this long, are not remembered by name; only that there were more.
+const MOST_PATHS: usize = 4096;
+const MOST_PATH_BYTES: usize = 1 << 20;
 
 impl Counts {
     pub fn add(&mut self, rule: &Arc<str>, action: Action, count: u32) {
@@ -118,18 +121,31 @@ impl Counts {
         self.found.iter()
     }
 
-    /// JSON pointers of what was changed (not of what was only observed), at most 64 of them.
+    /// JSON pointers of what was changed (not of what was only observed), as many as are kept.
     pub fn edited(&self) -> &[String] {
         &self.edited
     }
 
+    /// Whether more was changed than is remembered by name.
+    pub fn edited_more(&self) -> bool {
+        self.edited_more
+    }
+
     pub(crate) fn edited_at(&mut self, pointer: impl FnOnce() -> String) {
-        if self.edited.len() < MOST_PATHS {
-            let pointer = pointer();
-            if !self.edited.contains(&pointer) {
-                self.edited.push(pointer);
-            }
+        if self.edited_more {
+            return;
         }
+        let pointer = pointer();
+        // Several things found in one place come one after the other.
+        if self.edited.last() == Some(&pointer) {
+            return;
+        }
+        if self.edited.len() >= MOST_PATHS || self.edited_bytes + pointer.len() > MOST_PATH_BYTES {
+            self.edited_more = true;
+            return;
+        }
+        self.edited_bytes += pointer.len();
+        self.edited.push(pointer);
     }
 }
 

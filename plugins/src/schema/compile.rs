@@ -1,11 +1,11 @@
 //! JSON Schema, compiled: the draft that a schema names, nothing fetched, patterns that cannot run away.
 
-use gateway_core::definitions::{CheckJson, FaultAbout, Schema, SchemaCompiler, SchemaFault};
+use gateway_core::definitions::{CheckJson, Masked, Schema, SchemaCompiler, SchemaFault};
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
 use super::survey::Survey;
-use super::told;
+use super::{excused, told};
 
 /// More faults than this help nobody to put the first ones right.
 const MOST_FAULTS: usize = 5;
@@ -42,17 +42,19 @@ struct Compiled {
 }
 
 impl CheckJson for Compiled {
-    fn check(&self, value: &Value) -> Result<(), Vec<SchemaFault>> {
+    fn check(&self, value: &Value, masked: &Masked<'_>) -> Result<(), Vec<SchemaFault>> {
         if !self.survey.is_bearable(value) {
-            let expected = "expected something smaller or less nested: this could not be checked in reasonable time";
-            let (shown, path) = (String::new(), String::new());
-            return Err(vec![SchemaFault { shown, path, expected: expected.into(), about: FaultAbout::Shape }]);
+            return whole("expected something smaller or less nested: this could not be checked in reasonable time");
         }
         if self.validator.is_valid(value) {
             return Ok(());
         }
+        if !self.survey.is_tellable(value) {
+            return self.first(value, masked);
+        }
         let mut faults: Vec<SchemaFault> = Vec::new();
-        for error in self.validator.iter_errors(value) {
+        // Excused before they are counted: masks of the first places must not hide what is wrong with the next.
+        for error in self.validator.iter_errors(value).filter(|error| !excused::by(masked, error)) {
             let fault = told::fault(&error);
             if !faults.contains(&fault) {
                 faults.push(fault);
@@ -61,8 +63,24 @@ impl CheckJson for Compiled {
                 break;
             }
         }
-        Err(faults)
+        if faults.is_empty() { Ok(()) } else { Err(faults) }
     }
+}
+
+impl Compiled {
+    /// Of a value whose faults together could take more than there is: the first one, where it can be had alone and no
+    /// mask excuses it. What stands behind a mask is then not known, so it does not pass.
+    fn first(&self, value: &Value, masked: &Masked<'_>) -> Result<(), Vec<SchemaFault>> {
+        let alone = if self.survey.chooses() { None } else { self.validator.validate(value).err() };
+        match alone.filter(|error| !excused::by(masked, error)) {
+            Some(error) => Err(vec![told::fault(&error)]),
+            None => whole("expected what its schema says: it does not fit, and is too large to say where"),
+        }
+    }
+}
+
+fn whole(expected: &str) -> Result<(), Vec<SchemaFault>> {
+    Err(vec![SchemaFault { shown: String::new(), expected: expected.into() }])
 }
 
 /// Compiling goes down one call for each reference that leads to another, so it gets room for as many as there may be.

@@ -1,7 +1,7 @@
 //! What is wrong with a value, in words that never repeat the value: where it is, what was expected, what kind of thing
 //! stands there.
 
-use gateway_core::definitions::{FaultAbout, SchemaFault};
+use gateway_core::definitions::SchemaFault;
 use gateway_core::keys;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::paths::Location;
@@ -14,17 +14,14 @@ const MOST_NAMED: usize = 10;
 const LONGEST_WORD: usize = 64;
 
 pub fn fault(error: &ValidationError<'_>) -> SchemaFault {
-    // Which alternative was meant is a guess: what excuses the fault is looked for below all of them.
-    let path = error.instance_path().as_str().to_owned();
-    let (_, about) = phrase(error);
     let error = closest(error);
-    let (expected, _) = phrase(error);
+    let expected = phrase(error);
     let mut shown = shown_path(error.instance_path());
     if let Kind::Required { property: Value::String(name) } = error.kind() {
         shown.push('/');
         shown.push_str(&name.replace('~', "~0").replace('/', "~1"));
     }
-    SchemaFault { shown, path, expected, about }
+    SchemaFault { shown, expected }
 }
 
 /// Of several alternatives none of which fits, the one that came furthest; the fault itself where none did.
@@ -36,55 +33,54 @@ fn closest<'e, 'a>(error: &'e ValidationError<'a>) -> &'e ValidationError<'a> {
     deepest.filter(|fault| depth(fault) > here).max_by_key(|fault| depth(fault)).unwrap_or(error)
 }
 
-fn phrase(error: &ValidationError<'_>) -> (String, FaultAbout) {
+fn phrase(error: &ValidationError<'_>) -> String {
+    if let Kind::Referencing(_) = error.kind() {
+        return "a `$ref` leads nowhere in this document".into();
+    }
+    format!("expected {}", wanted(error))
+}
+
+fn wanted(error: &ValidationError<'_>) -> String {
     let found = kind_of(error.instance());
-    let shape = |expected: String| (format!("expected {expected}"), FaultAbout::Shape);
-    let content = |expected: String| (format!("expected {expected}"), FaultAbout::Content);
     match error.kind() {
-        Kind::Type { kind } => shape(format!("{}, found {found}", types(kind))),
-        Kind::Required { .. } => shape("a value, found nothing".into()),
+        Kind::Type { kind } => format!("{}, found {found}", types(kind)),
+        Kind::Required { .. } => "a value, found nothing".into(),
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
-            shape(format!("no other members than its schema lists, found {}", names(unexpected)))
+            format!("no other members than its schema lists, found {}", names(unexpected))
         }
-        Kind::AdditionalItems { limit } => shape(format!("at most {limit} items")),
-        Kind::UnevaluatedItems { .. } => shape("no more items".into()),
-        Kind::MinItems { limit } => shape(format!("at least {limit} items")),
-        Kind::MaxItems { limit } => shape(format!("at most {limit} items")),
-        Kind::MinProperties { limit } => shape(format!("at least {limit} members")),
-        Kind::MaxProperties { limit } => shape(format!("at most {limit} members")),
-        Kind::UniqueItems => content("items that differ from one another".into()),
-        Kind::Contains => content("an item of the kind that its schema asks for".into()),
-        Kind::FalseSchema => shape(format!("nothing, found {found}")),
+        Kind::AdditionalItems { limit } => format!("at most {limit} items"),
+        Kind::UnevaluatedItems { .. } => "no more items".into(),
+        Kind::MinItems { limit } => format!("at least {limit} items"),
+        Kind::MaxItems { limit } => format!("at most {limit} items"),
+        Kind::MinProperties { limit } => format!("at least {limit} members"),
+        Kind::MaxProperties { limit } => format!("at most {limit} members"),
+        Kind::UniqueItems => "items that differ from one another".into(),
+        Kind::Contains => "an item of the kind that its schema asks for".into(),
+        Kind::FalseSchema => format!("nothing, found {found}"),
         Kind::PropertyNames { error } => {
-            let (expected, _) = phrase(error);
-            shape(format!("other names of its members: {expected}"))
+            format!("other names of its members: {}", phrase(error))
         }
-        Kind::Enum { options } => content(one_of(options)),
-        Kind::Constant { expected_value } => content(word(expected_value)),
-        Kind::Minimum { limit } => content(format!("at least {}", word(limit))),
-        Kind::Maximum { limit } => content(format!("at most {}", word(limit))),
-        Kind::ExclusiveMinimum { limit } => content(format!("more than {}", word(limit))),
-        Kind::ExclusiveMaximum { limit } => content(format!("less than {}", word(limit))),
-        Kind::MultipleOf { multiple_of } => content(format!("a multiple of {multiple_of}")),
-        Kind::MinLength { limit } => content(format!("at least {limit} characters")),
-        Kind::MaxLength { limit } => content(format!("at most {limit} characters")),
-        Kind::Pattern { pattern } => content(format!("a text that matches `{}`", cut(pattern))),
-        Kind::Format { format } => content(format!("a text of the form `{}`", cut(format))),
+        Kind::Enum { options } => one_of(options),
+        Kind::Constant { expected_value } => word(expected_value),
+        Kind::Minimum { limit } => format!("at least {}", word(limit)),
+        Kind::Maximum { limit } => format!("at most {}", word(limit)),
+        Kind::ExclusiveMinimum { limit } => format!("more than {}", word(limit)),
+        Kind::ExclusiveMaximum { limit } => format!("less than {}", word(limit)),
+        Kind::MultipleOf { multiple_of } => format!("a multiple of {multiple_of}"),
+        Kind::MinLength { limit } => format!("at least {limit} characters"),
+        Kind::MaxLength { limit } => format!("at most {limit} characters"),
+        Kind::Pattern { pattern } => format!("a text that matches `{}`", cut(pattern)),
+        Kind::Format { format } => format!("a text of the form `{}`", cut(format)),
         Kind::BacktrackLimitExceeded { .. } | Kind::RegexEngineFailure { .. } => {
-            content("a text that its pattern can be tried on".into())
+            "a text that its pattern can be tried on".into()
         }
-        Kind::ContentEncoding { content_encoding } => content(format!("text in {}", cut(content_encoding))),
-        Kind::ContentMediaType { content_media_type } => content(format!("text of type {}", cut(content_media_type))),
-        Kind::FromUtf8 { .. } => content("text in UTF-8".into()),
-        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
-            (format!("expected {}", alternatives(context, found)), FaultAbout::Choice)
-        }
-        Kind::OneOfMultipleValid { .. } => {
-            ("expected something that fits exactly one of its alternatives".into(), FaultAbout::Choice)
-        }
-        Kind::Not { .. } => ("expected something that its schema does not exclude".into(), FaultAbout::Choice),
-        Kind::Referencing(_) => ("a `$ref` leads nowhere in this document".into(), FaultAbout::Shape),
-        Kind::Custom { .. } => ("expected what its schema says".into(), FaultAbout::Choice),
+        Kind::ContentEncoding { content_encoding } => format!("text in {}", cut(content_encoding)),
+        Kind::ContentMediaType { content_media_type } => format!("text of type {}", cut(content_media_type)),
+        Kind::FromUtf8 { .. } => "text in UTF-8".into(),
+        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => alternatives(context, found),
+        Kind::OneOfMultipleValid { .. } => "something that fits exactly one of its alternatives".into(),
+        Kind::Not { .. } => "something that its schema does not exclude".into(),
+        Kind::Referencing(_) | Kind::Custom { .. } => "what its schema says".into(),
     }
 }
 

@@ -34,10 +34,15 @@ pub struct Finding {
 pub struct Found {
     findings: Vec<Finding>,
     edited: Vec<String>,
+    /// What all of them take together.
+    edited_bytes: usize,
+    edited_more: bool,
 }
 
-/// More places than this are not told one by one: whoever forgives an edited place forgives the others no less.
-const MOST_EDITED: usize = 256;
+/// More places than this are not told one by one, nor longer ones: then it is known that there were more, and whoever
+/// forgives an edited place forgives none of those.
+const MOST_EDITED: usize = 4096;
+const MOST_EDITED_BYTES: usize = 1 << 20;
 
 impl Found {
     pub fn add(&mut self, rule: &Arc<str>, action: Action, count: u32) {
@@ -52,9 +57,17 @@ impl Found {
 
     /// A place in the message, as a JSON pointer, whose value is no longer what its author wrote.
     pub fn edit(&mut self, path: String) {
-        if self.edited.len() < MOST_EDITED {
-            self.edited.push(path);
+        if self.edited.len() >= MOST_EDITED || self.edited_bytes + path.len() > MOST_EDITED_BYTES {
+            self.edited_more = true;
+            return;
         }
+        self.edited_bytes += path.len();
+        self.edited.push(path);
+    }
+
+    /// Places were edited that are not told.
+    pub fn edit_more(&mut self) {
+        self.edited_more = true;
     }
 
     pub fn join(&mut self, more: &Self) {
@@ -64,6 +77,7 @@ impl Found {
         for path in &more.edited {
             self.edit(path.clone());
         }
+        self.edited_more |= more.edited_more;
     }
 
     pub fn is_empty(&self) -> bool {
@@ -76,6 +90,11 @@ impl Found {
 
     pub fn edited(&self) -> &[String] {
         &self.edited
+    }
+
+    /// Whether more places were edited than are told.
+    pub fn edited_more(&self) -> bool {
+        self.edited_more
     }
 
     /// Canonical JSON, by rule and action, so that the same findings always read the same.
@@ -115,5 +134,21 @@ mod tests {
         let mut both = Found::default();
         both.join(&found);
         assert_eq!(both, found);
+    }
+
+    #[test]
+    fn edited_places_are_bounded_and_it_is_known_that_there_were_more() {
+        let mut found = Found::default();
+        for number in 0..MOST_EDITED {
+            found.edit(format!("/{number}"));
+        }
+        assert!(!found.edited_more());
+        found.edit("/one/more".into());
+        assert!(found.edited_more() && found.edited().len() == MOST_EDITED);
+        let (mut long, mut joined) = (Found::default(), Found::default());
+        long.edit("x".repeat(MOST_EDITED_BYTES + 1));
+        assert!(long.edited_more() && long.edited().is_empty());
+        joined.join(&long);
+        assert!(joined.edited_more());
     }
 }

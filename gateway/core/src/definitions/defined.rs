@@ -2,7 +2,7 @@
 //!
 //! Compiling is somebody else's (`SchemaCompiler`): core knows no schema language, only what was found against one.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::hash::Hash;
 use std::sync::{Arc, OnceLock};
@@ -36,8 +36,8 @@ pub enum Schema {
 
 /// A schema that values can be held against.
 pub trait CheckJson: Send + Sync {
-    /// The first few faults, where there are any.
-    fn check(&self, value: &Value) -> Result<(), Vec<SchemaFault>>;
+    /// The first few faults that no mask excuses, where there are any.
+    fn check(&self, value: &Value, masked: &Masked<'_>) -> Result<(), Vec<SchemaFault>>;
 }
 
 /// One place at which a value does not fit its schema. Says what was expected, never what was found there.
@@ -45,37 +45,35 @@ pub trait CheckJson: Send + Sync {
 pub struct SchemaFault {
     /// A JSON pointer into the value, without names that only its sender knows.
     pub shown: String,
-    /// The same pointer as it is; not for anybody's eyes.
-    pub path: String,
     /// `expected integer, found string`
     pub expected: String,
-    pub about: FaultAbout,
 }
 
-/// What kind of fault it is, for whoever changed the value on its way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FaultAbout {
-    /// Its type, or which members there are.
-    Shape,
-    /// Its text or number, where the type is right.
-    Content,
-    /// None of several schemas fits, which may be because of anything below it.
-    Choice,
-}
+/// The places of a value at which a mask stands instead of what was there: it keeps the type and nothing else.
+#[derive(Debug, Default)]
+pub struct Masked<'a>(BTreeSet<&'a str>);
 
-impl SchemaFault {
-    /// Whether it may be there only because something was replaced: a mask keeps the type and nothing else. `edited` are
-    /// places of a whole message, in which the value stands at `at`.
-    pub fn is_excused_by(&self, edited: &[String], at: &str) -> bool {
-        let place = format!("{at}{}", self.path);
-        let below =
-            |path: &String| path.strip_prefix(&place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        match self.about {
-            FaultAbout::Shape => false,
-            FaultAbout::Content => edited.contains(&place),
-            FaultAbout::Choice => edited.iter().any(below),
-        }
+impl<'a> Masked<'a> {
+    /// `edited` are places of a whole message, in which the value stands at `at`.
+    pub fn within(edited: &'a [String], at: &str) -> Self {
+        let below = |path: &'a String| path.strip_prefix(at).filter(|rest| rest.is_empty() || rest.starts_with('/'));
+        Self(edited.iter().filter_map(below).collect())
     }
+
+    /// Whether what stands exactly there was masked.
+    pub fn holds(&self, path: &str) -> bool {
+        self.0.contains(path)
+    }
+
+    /// Whether it, or anything inside it, was.
+    pub fn reaches(&self, path: &str) -> bool {
+        // `/a-b` sorts between `/a` and `/a/b`.
+        self.holds(path) || self.0.range(format!("{path}/").as_str()..).next().is_some_and(|next| is_in(next, path))
+    }
+}
+
+fn is_in(place: &str, outer: &str) -> bool {
+    place.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'))
 }
 
 impl fmt::Display for SchemaFault {
@@ -255,28 +253,26 @@ mod tests {
     }
 
     #[test]
-    fn a_mask_excuses_what_it_changed_and_nothing_else() {
-        let fault = |path: &str, about| SchemaFault {
-            shown: path.into(),
-            path: path.into(),
-            expected: "expected `a`".into(),
-            about,
-        };
-        let edited = ["/result/structuredContent/who/mail".to_owned()];
-        for (path, about, excused) in [
-            ("/who/mail", FaultAbout::Content, true),
-            ("/who/mail", FaultAbout::Shape, false),
-            ("/who/mailbox", FaultAbout::Content, false),
-            ("/who", FaultAbout::Content, false),
-            ("/who", FaultAbout::Choice, true),
-            ("", FaultAbout::Choice, true),
-            ("/wh", FaultAbout::Choice, false),
+    fn what_was_masked_is_known_by_its_place() {
+        let edited: Vec<String> = [
+            "/result/structuredContent/who/mail",
+            "/result/structuredContent/who-else",
+            "/result/structuredContents/a",
+        ]
+        .map(String::from)
+        .into();
+        let masked = Masked::within(&edited, "/result/structuredContent");
+        for (path, holds, reaches) in [
+            ("/who/mail", true, true),
+            ("/who/mailbox", false, false),
+            ("/who", false, true),
+            ("/wh", false, false),
+            ("/who-else", true, true),
+            ("/a", false, false),
+            ("", false, true),
         ] {
-            assert_eq!(
-                fault(path, about).is_excused_by(&edited, "/result/structuredContent"),
-                excused,
-                "{path} {about:?}"
-            );
+            assert_eq!((masked.holds(path), masked.reaches(path)), (holds, reaches), "{path}");
         }
+        assert!(!Masked::default().reaches(""));
     }
 }

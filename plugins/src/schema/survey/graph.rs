@@ -26,6 +26,8 @@ const BELOW: [&str; 9] = [
 ];
 /// Keywords that hold schemas for the same place.
 const HERE: [&str; 9] = ["allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"];
+/// Keywords whose faults hold the faults of what is in them.
+const CHOICES: [&str; 2] = ["anyOf", "oneOf"];
 /// Keywords whose members are schemas that nobody asks unless they are referred to.
 const SHELVES: [&str; 2] = ["$defs", "definitions"];
 /// Keywords that hold values, in which nothing is a keyword.
@@ -37,7 +39,12 @@ struct Node<'s> {
     named: Vec<(&'s str, usize)>,
     below: Vec<usize>,
     refers: Vec<Reference<'s>>,
+    /// Values that it compares with, one after the other: its own work for each place.
+    compares: u64,
 }
+
+/// As many comparisons take about as long as asking one schema.
+const COMPARED_AT_ONCE: u64 = 16;
 
 struct Reference<'s> {
     to: &'s str,
@@ -52,11 +59,21 @@ pub(super) struct Graph<'s> {
     ids: Vec<(&'s str, &'s Value)>,
     anchors: Vec<(&'s str, &'s Value)>,
     most: usize,
+    chooses: bool,
+    required: u64,
 }
 
 impl<'s> Graph<'s> {
     pub(super) fn of(schema: &'s Value, most: usize) -> Result<Self, String> {
-        let mut graph = Self { nodes: Vec::new(), known: HashMap::new(), ids: Vec::new(), anchors: Vec::new(), most };
+        let mut graph = Self {
+            nodes: Vec::new(),
+            known: HashMap::new(),
+            ids: Vec::new(),
+            anchors: Vec::new(),
+            most,
+            chooses: false,
+            required: 0,
+        };
         graph.add(schema, schema)?;
         // What a reference leads to may itself refer; each schema is added once.
         let mut next = 0;
@@ -91,6 +108,7 @@ impl<'s> Graph<'s> {
         let within = self.named(schema, members, within);
         let mut node = Node::default();
         for (keyword, value) in members {
+            self.chooses |= CHOICES.contains(&keyword.as_str());
             match (keyword.as_str(), value) {
                 ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(to)) => {
                     node.refers.push(Reference { to, within });
@@ -103,6 +121,8 @@ impl<'s> Graph<'s> {
                 (keyword, value) if HERE.contains(&keyword) => node.here.extend(self.inside(keyword, value, within)?),
                 (keyword, value) if BELOW.contains(&keyword) => node.below.extend(self.inside(keyword, value, within)?),
                 (keyword, value) if SHELVES.contains(&keyword) => drop(self.inside(keyword, value, within)?),
+                ("enum" | "const", value) => node.compares += values_in(value),
+                ("required", value) => self.required += values_in(value),
                 (keyword, _) if VALUES.contains(&keyword) => {}
                 // A keyword that nobody knows asks nothing, but may be referred to.
                 (_, value @ Value::Object(_)) => drop(self.add(value, within)?),
@@ -173,6 +193,15 @@ impl<'s> Graph<'s> {
         if found.is_empty() { Err(nowhere()) } else { Ok(found) }
     }
 
+    pub(super) fn chooses(&self) -> bool {
+        self.chooses
+    }
+
+    /// Names that some place of it must have: each that is missing is a fault of its own.
+    pub(super) fn required(&self) -> u64 {
+        self.required
+    }
+
     /// For each depth below the root, how many schemas may be asked about one place there.
     pub(super) fn asked_at(&self, depth: usize) -> Result<Vec<u64>, String> {
         let mut steps = 0;
@@ -183,7 +212,10 @@ impl<'s> Graph<'s> {
             self.gather(number, 0, &mut together, &mut state, &mut steps)?;
         }
         let count = |number: usize, counts: &[u64]| counts.get(number).copied().unwrap_or(0);
-        let mut counts: Vec<u64> = together.iter().map(|all| total(all.iter().map(|(_, times)| *times))).collect();
+        let work = |number: usize| self.nodes.get(number).map_or(1, |node| 1 + node.compares / COMPARED_AT_ONCE);
+        let own =
+            |all: &Vec<(usize, u64)>| total(all.iter().map(|(number, times)| times.saturating_mul(work(*number))));
+        let mut counts: Vec<u64> = together.iter().map(own).collect();
         let mut asked = vec![count(0, &counts)];
         for _ in 0..depth {
             let mut next = Vec::with_capacity(counts.len());
@@ -251,6 +283,15 @@ impl<'s> Graph<'s> {
         }
         set(state, number, State::Done);
         Ok(())
+    }
+}
+
+/// How many values there are in one, itself among them.
+fn values_in(value: &Value) -> u64 {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(values_in).sum::<u64>(),
+        Value::Object(members) => 1 + members.values().map(values_in).sum::<u64>(),
+        _ => 1,
     }
 }
 
