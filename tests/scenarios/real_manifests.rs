@@ -71,7 +71,8 @@ async fn listed(namespace: &str, upstream: Value) -> Vec<Value> {
     }
     // What the gateway saw and what it showed are the same: nothing is unclassified, nothing is held back.
     let seen = i64::try_from(tools.len()).unwrap();
-    world.eventually("SELECT count(*) FROM tool_registry", seen).await;
+    world.eventually("SELECT count(*) FROM tool_registry WHERE version = 'seen'", seen).await;
+    world.eventually("SELECT count(*) FROM tool_registry WHERE is_recommended AND version LIKE 'sha-%'", seen).await;
     assert_eq!(world.database.count("SELECT count(*) FROM tool_registry WHERE risk_level = 'unclassified'"), 0);
     world.eventually("SELECT count(*) FROM tool_pins WHERE state = 'accepted'", seen).await;
     assert_eq!(world.database.count("SELECT count(*) FROM tool_pins WHERE state = 'quarantined'"), 0);

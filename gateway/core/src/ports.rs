@@ -184,6 +184,13 @@ pub struct RegisteredTool {
     pub is_active: bool,
 }
 
+impl RegisteredTool {
+    /// Whether this is a definition that somebody accepted, and not the tool as it was last seen.
+    pub fn is_accepted_form(&self) -> bool {
+        self.version.starts_with("sha-")
+    }
+}
+
 /// Tool definitions as seen on their way through, per tenant.
 #[async_trait]
 pub trait ToolRegistry: Send + Sync {

@@ -19,6 +19,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 pub(crate) const WRITING_TIME: SignedDuration = SignedDuration::from_secs(5);
 /// Rows of one look at the deadlines.
 pub(crate) const AT_ONCE: i64 = 100;
+/// How long a row stays after its end, as long as the other records. What happened stays in the chain.
+pub(crate) const KEPT: SignedDuration = SignedDuration::from_hours(365 * 24);
 /// Notices sent at once.
 pub(crate) const TOLD_AT_ONCE: i64 = 20;
 /// The most that one question is answered with.

@@ -31,6 +31,7 @@ embedded! {
     11 "0011_standing",
     12 "0012_content",
     13 "0013_gate",
+    15 "0015_versions",
 }
 
 pub(crate) fn sqlite() -> Migrator {

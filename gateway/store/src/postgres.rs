@@ -13,6 +13,7 @@ mod scoped;
 mod standing;
 mod tenants;
 mod tools;
+mod versions;
 
 use std::str::FromStr;
 use std::time::Duration;

@@ -14,6 +14,7 @@ mod standing;
 mod tenants;
 mod tool_ids;
 mod tools;
+mod versions;
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;

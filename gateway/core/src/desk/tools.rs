@@ -7,7 +7,7 @@ use super::{Desk, DeskError, Note, Who};
 use crate::definitions::Standing;
 use crate::manifest::{Contradiction, GOVERNANCE, ToolManifest, suggest};
 use crate::names::{TenantId, ToolName};
-use crate::ports::{ManifestRow, PinRow, PinState};
+use crate::ports::{ManifestRow, PinRow, PinState, RegisteredTool};
 use crate::trace::EventType;
 
 impl Desk {
@@ -55,7 +55,10 @@ impl Desk {
         let rules = live.rules_of(Some(tenant));
         let pins = self.pins.pins().await?;
         let mut tools = Vec::new();
-        for tool in self.registry.registered(tenant).await? {
+        let registered = self.registry.registered(tenant).await?;
+        let version = |tool: &RegisteredTool| json!({"version": tool.version, "is_recommended": tool.is_recommended, "active": tool.is_active});
+        for tool in registered.iter().filter(|tool| !tool.is_accepted_form()) {
+            let versions: Vec<_> = registered.iter().filter(|other| other.name == tool.name).map(version).collect();
             let Ok(name) = tool.name.parse::<ToolName>() else { continue };
             let known = rules.tool(&name).or_else(|| chain.policies().tool(&name));
             let own: Vec<_> = pins.iter().filter(|row| row.tool == name).collect();
@@ -68,6 +71,7 @@ impl Desk {
             let mut document = json!({
                 "tool": name, "version": tool.version, "is_recommended": tool.is_recommended, "active": tool.is_active,
                 "risk_level": tool.risk_level, "state": "classified", "pin": pin, "findings": findings,
+                "versions": versions,
             });
             let about = |manifest: &ToolManifest, code: String| json!({"manifest": manifest, "classification": code});
             let (key, said) = match known {

@@ -57,9 +57,14 @@ async fn list(args: &ListTools) -> Result<(), Failure> {
     };
     let mut tools = Vec::new();
     for tenant in &tenants {
-        for tool in store.registry().registered(tenant.id).await? {
-            tools.extend(described(tenant, &tool, &policies));
-        }
+        // One line a tool: what was accepted of it is told beside it.
+        let registered = store.registry().registered(tenant.id).await?;
+        tools.extend(
+            registered
+                .iter()
+                .filter(|tool| !tool.is_accepted_form())
+                .filter_map(|tool| described(tenant, tool, &policies)),
+        );
     }
     let pinned = store.pins().pins().await?;
     for tool in &mut tools {

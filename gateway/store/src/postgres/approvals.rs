@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::scoped::scoped;
 use crate::approvals::{
-    AT_ONCE, ApprovalColumns, LONGEST_LIST, TOLD_AT_ONCE, WRITING_TIME, undecided, wait, written, written_after,
+    AT_ONCE, ApprovalColumns, KEPT, LONGEST_LIST, TOLD_AT_ONCE, WRITING_TIME, undecided, wait, written, written_after,
 };
 use crate::failure::{not_added, unavailable};
 use crate::once::patiently;
@@ -175,6 +175,16 @@ impl Approvals for PostgresApprovals {
 
     async fn sweep(&self, now: Timestamp) -> Result<Swept, StoreError> {
         let expired = self.expire(None, now).await?;
+        // Only what is in the chain, and a few at a time.
+        let old = sqlx::query(
+            "DELETE FROM approvals WHERE id IN (SELECT id FROM approvals WHERE status IN ('rejected', 'expired', 'used') \
+             AND decided_at < $1::text::timestamptz AND (used_at IS NULL OR used_at < $1::text::timestamptz) \
+             AND decision_trace IS NOT NULL ORDER BY decided_at LIMIT $2 FOR UPDATE SKIP LOCKED)",
+        )
+        .bind(written_after(now, -KEPT))
+        .bind(AT_ONCE)
+        .execute(&self.0);
+        patiently(old).await?;
         let asked = sqlx::query(concat!(
             "SELECT ",
             columns!(),

@@ -8,6 +8,7 @@ use sqlx::postgres::PgPool;
 use sqlx::types::Json;
 
 use super::live::{PINS, pin};
+use super::versions;
 use crate::failure::unavailable;
 use crate::once::patiently;
 use crate::pins::PinRows;
@@ -25,10 +26,7 @@ impl PinRows for PostgresPins {
         let work = async {
             let mut transaction = self.0.begin().await?;
             // Two nodes may see two first definitions of one tool at once: one of them comes second.
-            sqlx::query("SELECT pg_advisory_xact_lock(hashtext('portreeve.pins'), hashtext($1))")
-                .bind(news.tool.as_str())
-                .execute(&mut *transaction)
-                .await?;
+            versions::lock(&mut transaction, news.tool.as_str()).await?;
             let state = sqlx::query_scalar::<_, String>(
                 "INSERT INTO tool_pins (tool, hash, state, definition, findings, \"by\") \
                  SELECT $1, $2, CASE WHEN EXISTS (SELECT 1 FROM tool_pins WHERE tool = $1 AND state = 'accepted') \
@@ -42,6 +40,9 @@ impl PinRows for PostgresPins {
             .bind(&news.by)
             .fetch_optional(&mut *transaction)
             .await?;
+            if state.is_some() {
+                versions::reflect(&mut transaction, news.tool.as_str()).await?;
+            }
             transaction.commit().await?;
             Ok(state)
         };
@@ -59,10 +60,7 @@ impl PinRows for PostgresPins {
     ) -> Result<(), StoreError> {
         let work = async {
             let mut transaction = self.0.begin().await?;
-            sqlx::query("SELECT pg_advisory_xact_lock(hashtext('portreeve.pins'), hashtext($1))")
-                .bind(tool.as_str())
-                .execute(&mut *transaction)
-                .await?;
+            versions::lock(&mut transaction, tool.as_str()).await?;
             sqlx::query("DELETE FROM tool_pins WHERE tool = $1 AND hash <> $2 AND (state = 'quarantined' OR NOT $3)")
                 .bind(tool.as_str())
                 .bind(hash)
@@ -79,6 +77,7 @@ impl PinRows for PostgresPins {
             .bind(by)
             .execute(&mut *transaction)
             .await?;
+            versions::reflect(&mut transaction, tool.as_str()).await?;
             transaction.commit().await
         };
         patiently(work).await

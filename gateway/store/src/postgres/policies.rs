@@ -155,6 +155,16 @@ impl PolicyStore for PostgresPolicies {
 
     async fn remove_access_policy(&self, tenant: TenantId, policy: Uuid) -> Result<(), StoreError> {
         let mut transaction = scoped(&self.0, tenant).await?;
+        // The mode first: whose it is can be seen only while the policy is there.
+        sqlx::query(
+            "DELETE FROM policy_modes WHERE kind = 'access' AND policy = $1 \
+             AND EXISTS (SELECT 1 FROM access_policies WHERE id = $1 AND tenant_id = $2)",
+        )
+        .bind(policy)
+        .bind(tenant.0)
+        .execute(&mut *transaction)
+        .await
+        .map_err(unavailable)?;
         let done = sqlx::query("DELETE FROM access_policies WHERE id = $1 AND tenant_id = $2")
             .bind(policy)
             .bind(tenant.0)
@@ -164,11 +174,6 @@ impl PolicyStore for PostgresPolicies {
         if done.rows_affected() == 0 {
             return Err(policy_gone(policy));
         }
-        sqlx::query("DELETE FROM policy_modes WHERE kind = 'access' AND policy = $1")
-            .bind(policy)
-            .execute(&mut *transaction)
-            .await
-            .map_err(unavailable)?;
         transaction.commit().await.map_err(unavailable)
     }
 

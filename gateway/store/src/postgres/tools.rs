@@ -10,6 +10,7 @@ use sqlx::postgres::{PgConnection, PgPool, PgRow};
 use sqlx::types::Json;
 
 use super::scoped::scoped;
+use super::versions;
 use crate::batch::SEEN;
 use crate::failure::unavailable;
 use crate::seen::{SeenSink, SeenTool, SeenTools};
@@ -73,6 +74,10 @@ impl SeenSink for Sink {
                 insert(&mut transaction, tool).await?;
             }
             transaction.commit().await.map_err(unavailable)?;
+        }
+        // What was accepted is everybody's, and no single tenant's to look at.
+        for tool in tools {
+            versions::reflect_alone(&self.0, &tool.name).await.map_err(unavailable)?;
         }
         Ok(())
     }

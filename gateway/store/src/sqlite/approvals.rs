@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::SqlitePools;
 use super::rows::{strings, uuid};
 use crate::approvals::{
-    AT_ONCE, ApprovalColumns, LONGEST_LIST, TOLD_AT_ONCE, WRITING_TIME, undecided, wait, written, written_after,
+    AT_ONCE, ApprovalColumns, KEPT, LONGEST_LIST, TOLD_AT_ONCE, WRITING_TIME, undecided, wait, written, written_after,
 };
 use crate::failure::{not_added, unavailable};
 use crate::once::patiently;
@@ -37,6 +37,13 @@ macro_rules! going {
          (s.kind = 'agent' AND s.subject = approvals.agent_id) OR (s.kind = 'tool' AND s.subject = approvals.tool) \
          OR (s.kind = 'upstream' AND s.subject = substr(approvals.tool, 1, instr(approvals.tool, '/') - 1)) \
          OR (s.kind = 'tenant' AND s.subject = approvals.tenant_id)))"
+    };
+}
+
+macro_rules! old {
+    () => {
+        "SELECT id FROM approvals WHERE status IN ('rejected', 'expired', 'used') AND decided_at < ?1 \
+         AND (used_at IS NULL OR used_at < ?1) AND decision_trace IS NOT NULL ORDER BY decided_at LIMIT ?2"
     };
 }
 
@@ -152,6 +159,7 @@ impl Approvals for SqliteApprovals {
 
     async fn sweep(&self, now: Timestamp) -> Result<Swept, StoreError> {
         let expired = self.expire(None, now).await?;
+        self.forget(written_after(now, -KEPT)).await?;
         let asked = sqlx::query(concat!(
             "SELECT ",
             columns!(),
@@ -255,6 +263,19 @@ impl SqliteApprovals {
     }
 
     /// What nobody decided in time is refused; what was approved and not used in time is worth nothing any more.
+    /// Only what is in the chain, and a few at a time; looked for before anybody is kept from writing.
+    async fn forget(&self, before: String) -> Result<(), StoreError> {
+        let found = sqlx::query(old!()).bind(&before).bind(AT_ONCE).fetch_all(&self.0.readers);
+        if patiently(found).await?.is_empty() {
+            return Ok(());
+        }
+        let removed = sqlx::query(concat!("DELETE FROM approvals WHERE id IN (", old!(), ")"))
+            .bind(&before)
+            .bind(AT_ONCE)
+            .execute(&self.0.writer);
+        patiently(removed).await.map(drop)
+    }
+
     async fn expire(&self, binding: Option<&str>, now: Timestamp) -> Result<Vec<ApprovalRecord>, StoreError> {
         let mut expired = Vec::new();
         // Looking first: the one connection that writes is everybody's, and mostly nothing is due.

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::SqlitePools;
 use super::live::pin;
+use super::versions;
 use crate::failure::unavailable;
 use crate::once::patiently;
 use crate::pins::PinRows;
@@ -24,19 +25,29 @@ impl PinRows for SqlitePins {
     }
 
     async fn insert(&self, news: &PinNews) -> Result<Option<PinState>, StoreError> {
-        let inserted = sqlx::query_scalar::<_, String>(
-            "INSERT INTO tool_pins (tool, hash, state, definition, findings, \"by\") \
-             SELECT ?1, ?2, CASE WHEN EXISTS (SELECT 1 FROM tool_pins WHERE tool = ?1 AND state = 'accepted') \
-             THEN 'quarantined' ELSE ?3 END, ?4, ?5, ?6 WHERE true ON CONFLICT (tool, hash) DO NOTHING RETURNING state",
-        )
-        .bind(news.tool.as_str())
-        .bind(&news.hash)
-        .bind(news.state.as_str())
-        .bind(news.definition.to_string())
-        .bind(serde_json::to_string(&news.findings).map_err(|error| StoreError::Unavailable(error.into()))?)
-        .bind(&news.by)
-        .fetch_optional(&self.0.writer);
-        let state = patiently(inserted).await?;
+        let findings = serde_json::to_string(&news.findings).map_err(|error| StoreError::Unavailable(error.into()))?;
+        let work = async {
+            let mut transaction = self.0.writer.begin_with("BEGIN IMMEDIATE").await?;
+            let state = sqlx::query_scalar::<_, String>(
+                "INSERT INTO tool_pins (tool, hash, state, definition, findings, \"by\") \
+                 SELECT ?1, ?2, CASE WHEN EXISTS (SELECT 1 FROM tool_pins WHERE tool = ?1 AND state = 'accepted') \
+                 THEN 'quarantined' ELSE ?3 END, ?4, ?5, ?6 WHERE true ON CONFLICT (tool, hash) DO NOTHING RETURNING state",
+            )
+            .bind(news.tool.as_str())
+            .bind(&news.hash)
+            .bind(news.state.as_str())
+            .bind(news.definition.to_string())
+            .bind(findings)
+            .bind(&news.by)
+            .fetch_optional(&mut *transaction)
+            .await?;
+            if state.is_some() {
+                versions::reflect(&mut transaction, news.tool.as_str()).await?;
+            }
+            transaction.commit().await?;
+            Ok(state)
+        };
+        let state = patiently(work).await?;
         Ok(state.map(|state| if state == "accepted" { PinState::Accepted } else { PinState::Quarantined }))
     }
 
@@ -67,6 +78,7 @@ impl PinRows for SqlitePins {
             .bind(by)
             .execute(&mut *transaction)
             .await?;
+            versions::reflect(&mut transaction, tool.as_str()).await?;
             transaction.commit().await
         };
         patiently(work).await

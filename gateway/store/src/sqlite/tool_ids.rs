@@ -51,7 +51,10 @@ impl ToolIds {
 }
 
 fn is_there(connection: &Connection, id: &str) -> Result<bool, Failure> {
-    Ok(connection.prepare_cached("SELECT 1 FROM tool_registry WHERE id = ?1")?.exists([id])?)
+    // Another version may be recommended by now.
+    let same = "SELECT 1 FROM tool_registry t WHERE t.id = ?1 AND (t.is_recommended OR NOT EXISTS (SELECT 1 \
+         FROM tool_registry o WHERE o.tenant_id = t.tenant_id AND o.name = t.name AND o.is_recommended))";
+    Ok(connection.prepare_cached(same)?.exists([id])?)
 }
 
 /// An operator's row of any version serves; only without one is a bare row made.

@@ -10,6 +10,7 @@ use sqlx::sqlite::SqliteRow;
 use uuid::Uuid;
 
 use super::SqlitePools;
+use super::versions;
 use crate::batch::SEEN;
 use crate::failure::unavailable;
 use crate::seen::{SeenSink, SeenTool, SeenTools};
@@ -81,6 +82,7 @@ impl SeenSink for Sink {
             .execute(&mut *transaction)
             .await
             .map_err(unavailable)?;
+            versions::reflect(&mut transaction, &tool.name).await.map_err(unavailable)?;
         }
         transaction.commit().await.map_err(unavailable)
     }

@@ -268,3 +268,27 @@ pub async fn people_are_told_once(stage: &Stage) {
     assert!(nodes[0].to_notify(later(50), lease).await.unwrap().is_empty());
     assert_eq!(nodes[0].find(None, asked.id).await.unwrap().unwrap().notified_at, Some(later(12)));
 }
+
+// What ended long ago is removed, a few rows at a time, once it is in the chain; what is open or unrecorded stays.
+pub async fn what_ended_long_ago_is_removed(stage: &Stage) {
+    let acme = tenant(stage, "acme").await;
+    let approvals = stage.store.approvals();
+    let [used, refused, unrecorded, open] = ["used", "refused", "unrecorded", "open"].map(|binding| new(acme, binding));
+    approved(approvals.as_ref(), &used).await;
+    assert!(approvals.use_up(used.id, "used", &trace(), later(1)).await.unwrap());
+    for asked in [&refused, &unrecorded] {
+        approvals.ask(asked, now()).await.unwrap();
+        approvals.decide(asked.id, &no(), &by("grace"), now()).await.unwrap();
+    }
+    for asked in [&used, &refused] {
+        approvals.recorded(asked.id, &trace()).await.unwrap();
+    }
+    approvals.ask(&NewApproval { deadline: later(3 * 365 * 86_400), ..open.clone() }, now()).await.unwrap();
+    let there = async |asked: &NewApproval| approvals.find(None, asked.id).await.unwrap().is_some();
+    approvals.sweep(later(364 * 86_400)).await.unwrap();
+    assert!(there(&used).await && there(&refused).await, "not yet");
+    approvals.sweep(later(366 * 86_400)).await.unwrap();
+    assert!(!there(&used).await && !there(&refused).await, "a year later");
+    assert!(there(&unrecorded).await, "its trace is still to be written");
+    assert!(there(&open).await, "nobody has decided");
+}

@@ -143,6 +143,35 @@ async fn count(stage: &Stage, url: &str, before: &[String], table: &str) -> i64 
     found.into_iter().next().flatten().unwrap().parse().unwrap()
 }
 
+// acceptance 5: whoever is bound to a tenant neither sees nor changes the modes of another's policies.
+pub async fn a_mode_is_its_policys_tenants(stage: &Stage) {
+    let (ours, theirs) = two_tenants(stage).await;
+    stage
+        .execute("INSERT INTO agent_policies (policy_id, name, rule) VALUES ('STD-1', 'everybody''s', '{}')")
+        .await
+        .unwrap();
+    for kind in ["agent", "access"] {
+        let insert = format!(
+            "INSERT INTO policy_modes (kind, policy, mode, changed_by) SELECT '{kind}', id, 'enforce', 'o' FROM {kind}_policies"
+        );
+        stage.execute(insert).await.unwrap();
+    }
+    let role = "SET ROLE portreeve_app".to_owned();
+    let as_tenant = |tenant: TenantId| vec![role.clone(), format!("SET portreeve.tenant = '{tenant}'")];
+    for (before, seen) in [(as_tenant(ours), 3), (as_tenant(theirs), 3), (vec![role.clone()], 0)] {
+        assert_eq!(count(stage, &stage.url, &before, "policy_modes").await, seen, "{before:?}");
+    }
+    let update = "UPDATE policy_modes SET mode = 'shadow'".to_owned();
+    stage.alone(&stage.url, &[as_tenant(ours), vec![update]].concat()).await.unwrap();
+    let shadow = "policy_modes WHERE mode = 'shadow'";
+    assert_eq!(stage.count(shadow).await, 2, "its own two, not the other's and not everybody's");
+    let foreign = format!(
+        "INSERT INTO policy_modes (kind, policy, mode, changed_by) SELECT 'access', '{}', 'shadow', 'x'",
+        uuid::Uuid::from_u128(9)
+    );
+    assert!(stage.alone(&stage.url, &[as_tenant(ours), vec![foreign]].concat()).await.is_err());
+}
+
 // acceptance 5: as the app role with T1 set, T2's rows are not there; with none set, there are no rows at all.
 pub async fn a_tenants_role_sees_its_rows_alone(stage: &Stage) {
     let (ours, theirs) = two_tenants(stage).await;

@@ -61,14 +61,14 @@ macro_rules! row_security {
 
 row_security! {
     a_tenants_role_sees_its_rows_alone, a_member_login_is_bound_too, without_the_role_the_queries_hold,
-    many_databases_may_be_made_at_once,
+    many_databases_may_be_made_at_once, a_mode_is_its_policys_tenants,
 }
 
 contract! {
     approvals:
         the_same_question_has_one_row, a_yes_is_used_once_of_fifty_tries, one_decision_is_taken, a_no_stands_for_a_while,
         deadlines_are_swept_and_records_repaired, what_is_stopped_is_frozen, an_agent_may_wait_for_so_many,
-        people_are_told_once,;
+        people_are_told_once, what_ended_long_ago_is_removed,;
     schema:
         every_table_has_its_columns, defaults_are_the_seeds, what_the_checks_forbid_is_refused,
         unique_keys_hold, an_agents_keys_go_with_it, tenants_are_organizations,;
@@ -97,7 +97,8 @@ contract! {
     once:
         a_token_is_spent_once_of_fifty_tries, what_has_expired_is_forgotten,;
     pins:
-        the_first_definition_is_accepted_once, what_is_accepted_replaces_the_rest_or_stays_beside_it,;
+        the_first_definition_is_accepted_once, what_is_accepted_replaces_the_rest_or_stays_beside_it,
+        accepted_definitions_are_versions,;
     policies:
         agent_policies_are_a_tenants_own, access_policies_start_in_shadow, a_tenants_manifests_are_its_own,;
     tampering:
