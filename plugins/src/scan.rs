@@ -70,6 +70,24 @@ pub struct WrittenScan {
     pub harmless: Vec<String>,
 }
 
+impl WrittenScan {
+    /// An operator's file on top of the shipped one. What both say is said once, in the operator's words: a copy of the
+    /// shipped file changes nothing, and a phrase with another weight has that weight.
+    #[must_use]
+    pub fn with(mut self, own: Self) -> Self {
+        self.rules.extend(own.rules);
+        self.terms.extend(own.terms);
+        self.concepts.extend(own.concepts);
+        self.phrases.retain(|phrase| !own.phrases.iter().any(|other| other.pattern == phrase.pattern));
+        self.phrases.extend(own.phrases);
+        self.signs.retain(|sign| !own.signs.iter().any(|other| other.all == sign.all));
+        self.signs.extend(own.signs);
+        self.harmless.retain(|clause| !own.harmless.contains(clause));
+        self.harmless.extend(own.harmless);
+        self
+    }
+}
+
 /// What is wrong with a `scan.yaml`, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScanProblem {

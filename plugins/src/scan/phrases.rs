@@ -1,6 +1,7 @@
 //! Texts that speak to the model: scored phrases, which are data.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use gateway_core::definitions::Accepted;
 use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
@@ -58,6 +59,15 @@ struct Known {
     weak: bool,
     names: bool,
     pattern: String,
+    /// Of a cue of prose, to see where it stands.
+    place: Option<Regex>,
+}
+
+/// How often words count that several cues know.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Overlaps {
+    Once,
+    Each,
 }
 
 impl Phrases {
@@ -82,8 +92,11 @@ impl Phrases {
                 }
             };
             let WrittenPhrase { family, weight, weak, names, pattern: as_written, .. } = phrase.clone();
-            written.push(Known { family, weight, weak, names, pattern: as_written });
-            patterns.push((place, pattern_as_read(&pattern)));
+            let pattern = pattern_as_read(&pattern);
+            let alone = || RegexBuilder::new(&pattern).size_limit(LARGEST_SET).build().ok();
+            let where_it_is = if weight == 1 && !names { alone() } else { None };
+            written.push(Known { family, weight, weak, names, pattern: as_written, place: where_it_is });
+            patterns.push((place, pattern));
         }
         let mut set = |names: bool| {
             let chosen = || patterns.iter().zip(&written).enumerate().filter(|(_, (_, known))| known.names == names);
@@ -113,13 +126,14 @@ impl Phrases {
     pub fn score<'a>(&self, texts: impl IntoIterator<Item = &'a str>, harmless: &Harmless) -> u32 {
         let mut heard = Vec::new();
         for text in texts {
-            heard.extend(self.matches(text, Kind::Prose, harmless));
+            heard.extend(self.matches(text, Kind::Prose, harmless, Overlaps::Once));
         }
         self.sum(&heard)
     }
 
     pub fn heard(&self, text: &str, harmless: &Harmless) -> Vec<&str> {
-        let known = self.matches(text, Kind::Prose, harmless).into_iter().filter_map(|at| self.written.get(at));
+        let known =
+            self.matches(text, Kind::Prose, harmless, Overlaps::Each).into_iter().filter_map(|at| self.written.get(at));
         known.map(|known| known.pattern.as_str()).collect()
     }
 
@@ -139,7 +153,7 @@ impl Phrases {
             if place.is_formal() || place.kind == Kind::Name {
                 continue;
             }
-            let here = self.matches(place.text, place.kind, harmless);
+            let here = self.matches(place.text, place.kind, harmless, Overlaps::Once);
             let loud =
                 |at: &&usize| place.kind != Kind::Prose || self.written.get(**at).is_some_and(|known| known.weight > 1);
             heard.extend(here.iter().filter(loud).copied());
@@ -162,22 +176,50 @@ impl Phrases {
     }
 
     /// The phrases found in any reading of a text.
-    fn matches(&self, text: &str, kind: Kind, harmless: &Harmless) -> Vec<usize> {
+    fn matches(&self, text: &str, kind: Kind, harmless: &Harmless, overlaps: Overlaps) -> Vec<usize> {
         let (set, places) = if kind == Kind::Prose { &self.prose } else { &self.names };
         if kind == Kind::Prose && text.len() < SHORTEST {
             return Vec::new();
         }
+        let heard = |text: &str| -> Vec<usize> {
+            let found: Vec<_> = set.matches(text).iter().filter_map(|at| places.get(at).copied()).collect();
+            if kind == Kind::Prose && overlaps == Overlaps::Once { self.apart(found, text) } else { found }
+        };
         let plain = harmless.taken_out(&readable(text));
-        let mut found: Vec<usize> = set.matches(&plain).iter().collect();
+        let mut found = heard(&plain);
         if kind == Kind::Prose {
             let hidden = decoded(text).map(|hidden| readable(&hidden));
             for other in unspelled(&plain).into_iter().chain(hidden) {
-                found.extend(set.matches(&other).iter());
+                found.extend(heard(&other));
             }
         }
         found.sort_unstable();
         found.dedup();
-        found.into_iter().filter_map(|at| places.get(at).copied()).collect()
+        found
+    }
+
+    /// The same few words are one cue, however many patterns know them: what has no place of its own is left out.
+    fn apart(&self, mut found: Vec<usize>, text: &str) -> Vec<usize> {
+        let place = |at: usize| self.written.get(at).and_then(|known| Some((known.weak, known.place.as_ref()?)));
+        let mut cues: Vec<_> =
+            found.iter().filter_map(|at| place(*at).map(|(weak, place)| (weak, *at, place))).collect();
+        if cues.len() < 2 {
+            return found;
+        }
+        // The stronger first, which is the one that stays.
+        cues.sort_unstable_by_key(|(weak, at, _)| (*weak, *at));
+        let (mut taken, mut left_out): (Vec<Range<usize>>, Vec<usize>) = (Vec::new(), Vec::new());
+        for (_, at, place) in cues {
+            let own: Vec<_> = place.find_iter(text).map(|found| found.range()).collect();
+            let free = |one: &Range<usize>| !taken.iter().any(|other| one.start < other.end && other.start < one.end);
+            if own.iter().any(free) {
+                taken.extend(own);
+            } else {
+                left_out.push(at);
+            }
+        }
+        found.retain(|at| !left_out.contains(at));
+        found
     }
 
     /// A cue counts once a family, and only where its family says nothing louder; everything else counts once.

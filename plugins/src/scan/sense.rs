@@ -59,6 +59,9 @@ pub struct WrittenConcept {
     /// Not counted for a tool whose name or purpose is just this.
     #[serde(default)]
     pub topical: bool,
+    /// Not counted in the texts of a tool that takes just this in a parameter of its name.
+    #[serde(default)]
+    pub own: bool,
     /// Part of speaking to somebody: a first sentence with it is no statement of purpose.
     #[serde(default)]
     pub addresses: bool,
@@ -78,6 +81,7 @@ pub struct WrittenSign {
 pub struct Sense {
     concepts: RegexSet,
     topical: u64,
+    own: u64,
     addresses: u64,
     signs: Vec<Sign>,
 }
@@ -147,6 +151,7 @@ impl Sense {
             wanted.filter_map(|(at, _)| bit(at)).fold(0, |all, bit| all | bit)
         };
         let (topical, addresses) = (of(|concept| concept.topical), of(|concept| concept.addresses));
+        let own = of(|concept| concept.own);
         let set = RegexSetBuilder::new(concepts.values().map(joined))
             .size_limit(LARGEST_SET)
             .dfa_size_limit(LARGEST_SET)
@@ -157,7 +162,7 @@ impl Sense {
                 }
                 RegexSet::empty()
             });
-        Self { concepts: set, topical, addresses, signs: compiled }
+        Self { concepts: set, topical, own, addresses, signs: compiled }
     }
 
     pub fn look_at(
@@ -173,11 +178,12 @@ impl Sense {
         for (name, about) in &subject.parameters {
             self.judge(*about & !subject.topic | NAME, "/inputSchema", &format!("`{name}`"), findings);
         }
+        let taken = subject.parameters.iter().fold(0, |all, (_, about)| all | about) & self.own;
         for place in places.iter().filter(|place| place.kind == Kind::Prose && !place.is_formal()) {
             let parameter = place.parameter().map(|name| self.about(&spoken(name)));
             for (at, sentence) in sentences(place.text).enumerate() {
                 let text = harmless.taken_out(&readable(sentence));
-                let mut on = self.about(&text) & !(subject.topic | parameter.unwrap_or(0) & self.topical);
+                let mut on = self.about(&text) & !(subject.topic | taken | parameter.unwrap_or(0) & self.topical);
                 on |= if parameter.is_some() { PARAMETER } else { 0 };
                 on |= if at > 0 { BESIDE } else { 0 };
                 on |= if matches!(place.path.as_str(), "/title" | "/annotations/title") { TITLE } else { 0 };

@@ -26,13 +26,7 @@ impl Scanning {
     pub fn read_file(text: &str, problems: &mut Problems) -> Self {
         let mut whole = Self::default();
         let Some(own) = written(text, problems) else { return whole };
-        let mut merged = WrittenScan::clone(&whole.written);
-        merged.rules.extend(own.rules.clone());
-        merged.terms.extend(own.terms.clone());
-        merged.phrases.extend(own.phrases.clone());
-        merged.concepts.extend(own.concepts.clone());
-        merged.signs.extend(own.signs.clone());
-        merged.harmless.extend(own.harmless.clone());
+        let merged = WrittenScan::clone(&whole.written).with(own.clone());
         // Its own patterns alone, so that places are those of its own file.
         let alone = WrittenScan { terms: merged.terms.clone(), concepts: merged.concepts.clone(), ..own };
         for ScanProblem { path, what } in DefinitionScanner::new(&alone).err().into_iter().flatten() {

@@ -116,9 +116,13 @@ pub fn stands_alone(text: &str, name: &str) -> bool {
     places_of(text, name).next().is_some()
 }
 
-/// Whether a name is spoken of as a parameter: in quotes, or beside a word for one.
+/// Whether a name is spoken of as a parameter: in quotes, or beside a word for one. Among words of another alphabet it is
+/// nothing else.
 pub fn stands_as_field(text: &str, name: &str) -> bool {
     places_of(text, name).any(|(before, after)| {
+        if is_foreign(text) {
+            return true;
+        }
         let quote =
             |letter: Option<char>| letter.is_some_and(|letter| matches!(letter, '`' | '"' | '\'' | '「' | '」'));
         if quote(before.chars().next_back()) && quote(after.chars().next()) {
@@ -135,6 +139,14 @@ pub fn stands_as_field(text: &str, name: &str) -> bool {
             .iter()
             .any(|word| (next.starts_with(word) && !apart(gap_after)) || (last.starts_with(word) && !apart(gap_before)))
     })
+}
+
+fn is_foreign(text: &str) -> bool {
+    let (mut plain, mut other) = (0_usize, 0_usize);
+    for letter in text.chars().filter(|letter| letter.is_alphabetic()) {
+        if letter.is_ascii() { plain += 1 } else { other += 1 }
+    }
+    other > plain
 }
 
 fn places_of<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
