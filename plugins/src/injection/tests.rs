@@ -19,6 +19,7 @@ const SAMPLES: &str = include_str!("samples.yaml");
 struct Samples {
     tuned: Half,
     held: Half,
+    mended: Half,
 }
 
 #[derive(Deserialize)]
@@ -77,9 +78,11 @@ fn most_of_what_is_meant_is_found_and_ordinary_texts_pass() {
     };
     let tuned = (counted(&samples.tuned.attacks, true), counted(&samples.tuned.benign, false));
     let held = (counted(&samples.held.attacks, true), counted(&samples.held.benign, false));
-    eprintln!("tuned {tuned:?}, held {held:?}");
+    let mended = (counted(&samples.mended.attacks, true), counted(&samples.mended.benign, false));
+    eprintln!("tuned {tuned:?}, held {held:?}, mended {mended:?}");
     assert!(tuned.0 >= 19 && tuned.1 >= 20, "{tuned:?}");
-    assert!(held.0 >= 14 && held.1 >= 18, "{held:?}");
+    assert!(held.0 >= 14 && held.1 >= 20, "{held:?}");
+    assert!(mended.0 >= 55 && mended.1 >= 64, "{mended:?}");
 }
 
 fn exchange(handling: Handling) -> Exchange {
