@@ -83,6 +83,26 @@ async fn other_policies_are_tried_on_postgres() {
     other_policies_are_tried_on_what_was_done(Kind::Postgres).await;
 }
 
+// A policy in shadow is tried on what was done before anybody enforces it.
+#[tokio::test]
+async fn what_a_policy_in_shadow_would_come_to_is_told() {
+    let stub = Stub::start(&["read", "write"]).await;
+    let world = World::on(Kind::Sqlite).upstream("crm", json!({ "url": stub.url() })).manifests("crm", &TOOLS).start();
+    let new = json!({ "policy_id": "POL-1", "name": "no writing", "severity": "high",
+        "rule": { "condition": { "tool": "crm/write" }, "requirement": "prohibited" } });
+    assert_eq!(world.api("POST", "/api/policies", &world.admin_key, Some(new)).await.status, 201);
+    world.live().await;
+    let partial = world.agent("partial", "A3");
+    assert_eq!(partial.call("crm/write", json!({})).await.decision(), "allow", "in shadow");
+    assert_eq!(partial.call("crm/read", json!({})).await.decision(), "allow");
+    world.eventually("SELECT count(*) FROM audit_logs", 2).await;
+    let policies = world.directory.path().join("policies").display().to_string();
+    let report = |rows: &str| world.cli_json(&["replay", "--policies", &policies, "--rules", rows]);
+    assert_eq!(flips(&report("own")), []);
+    assert_eq!(flips(&report("none")), []);
+    assert_eq!(flips(&report("enforced")), [("partial".to_owned(), "allow".to_owned(), "deny".to_owned(), 1)]);
+}
+
 #[tokio::test]
 async fn a_candidate_that_runs_beside_is_heard_and_not_obeyed() {
     let stub = Stub::start(&["read", "write"]).await;

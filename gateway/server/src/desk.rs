@@ -7,6 +7,7 @@ use gateway_core::desk::Desk;
 use gateway_core::live::Live;
 use gateway_core::matrix::Matrix;
 use gateway_core::ports::StoreError;
+use gateway_core::verdict::PolicyMode;
 use gateway_core::{Chain, Namespace, Policies};
 use gateway_store::Store;
 
@@ -52,6 +53,19 @@ pub async fn with_rules(store: &Store, config: &Config, loaded: LoadedPolicies) 
 /// These policies, and the rows as they are under them.
 pub async fn judging(store: &Store, loaded: LoadedPolicies) -> Result<(Arc<Chain>, Arc<Live>), StoreError> {
     let live = live::read_once(store.live().as_ref(), &compiler(&loaded.policies)).await?;
+    Ok((Arc::new(chain(loaded)), Arc::new(live)))
+}
+
+/// The same, as if every row of a tenant were obeyed: what those in shadow and those that only advise would come to.
+pub async fn judging_enforced(store: &Store, loaded: LoadedPolicies) -> Result<(Arc<Chain>, Arc<Live>), StoreError> {
+    let as_written = compiler(&loaded.policies);
+    let enforced: live::Compiler = Arc::new(move |rows: &live::TenantRows| {
+        let mut rows = rows.clone();
+        rows.agent_policies.iter_mut().for_each(|row| row.mode = PolicyMode::Enforce);
+        rows.access_policies.iter_mut().for_each(|row| row.mode = Some(PolicyMode::Enforce));
+        as_written(&rows)
+    });
+    let live = live::read_once(store.live().as_ref(), &enforced).await?;
     Ok((Arc::new(chain(loaded)), Arc::new(live)))
 }
 

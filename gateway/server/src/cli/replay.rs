@@ -39,7 +39,11 @@ pub struct ReplayArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Rows {
+    /// In their modes
     Own,
+    /// As if all of them were enforced
+    Enforced,
+    /// Not at all
     None,
 }
 
@@ -56,10 +60,11 @@ pub async fn run(args: ReplayArgs) -> Result<(), Failure> {
     let report = match candidate {
         None => desk.replay_beside(&who, &scope).await,
         Some(loaded) => {
-            let (chain, mut live) = desk::judging(&store, loaded).await?;
-            if args.rules == Rows::None {
-                live = gateway_core::Live::none();
-            }
+            let (chain, live) = match args.rules {
+                Rows::Own => desk::judging(&store, loaded).await?,
+                Rows::Enforced => desk::judging_enforced(&store, loaded).await?,
+                Rows::None => (desk::judging(&store, loaded).await?.0, gateway_core::Live::none()),
+            };
             desk.replay(&who, &scope, (&chain, &live)).await
         }
     };
