@@ -60,7 +60,7 @@ pub async fn judging(store: &Store, loaded: LoadedPolicies) -> Result<(Arc<Chain
 /// The same, as if every row of a tenant were obeyed: what those in shadow and those that only advise would come to.
 pub async fn judging_enforced(store: &Store, loaded: LoadedPolicies) -> Result<(Arc<Chain>, Arc<Live>), StoreError> {
     let as_written = compiler(&loaded.policies);
-    let enforced: live::Compiler = Arc::new(move |rows| {
+    let enforced: live::Compiler = Arc::new(move |rows: &live::TenantRows| {
         let mut rows = rows.clone();
         rows.agent_policies.iter_mut().for_each(|row| row.mode = PolicyMode::Enforce);
         rows.access_policies.iter_mut().for_each(|row| row.mode = Some(PolicyMode::Enforce));

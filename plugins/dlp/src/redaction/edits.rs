@@ -126,9 +126,9 @@ mod tests {
     fn only_edits_that_may_reach_a_place_are_asked() {
         let mut edits = Edits::default();
         for at in 0..1000 {
-            edits.add(at * 10..at * 10 + 4, String::new());
+            edits.add(at * 10..at * 10 + 4, String::new(), Which { set: 0, rule: 0 });
         }
-        edits.add_wide(9_980..9_994, String::new());
+        edits.add_wide(9_980..9_994, String::new(), Which { set: 0, rule: 0 });
         assert!(edits.touches(&(9_985..9_989)) && edits.touches(&(9_990..9_991)) && edits.touches(&(3..4)));
         assert!(!edits.touches(&(9_974..9_980)) && !edits.touches(&(9_994..9_999)));
         let asked = edits.near(&(9_985..9_989)).count();
