@@ -21,7 +21,7 @@ pub const SQL_GENERIC: &str = include_str!("../../../../policies/sql/generic.yam
 pub const INJECTION: &str = include_str!("../../../../policies/injection.yaml");
 
 /// What is there in every gateway: the manifests of its own tools, and what is looked for in content.
-const BUILT_IN: [(&str, &str); 11] = [
+const BUILT_IN: [(&str, &str); 12] = [
     shipped!("dlp/cloud.yaml"),
     shipped!("dlp/commands.yaml"),
     shipped!("dlp/financial.yaml"),
