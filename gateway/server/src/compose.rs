@@ -26,7 +26,7 @@ use rand::RngCore;
 use tokio::task::AbortHandle;
 
 use crate::clock::SystemClock;
-use crate::config::{AuditWait, Config, OnDenied, Problem};
+use crate::config::{AuditWait, Config, Limits, OnDenied, Problem};
 use crate::desk;
 use crate::edge::sse::Conversations;
 use crate::limits::RateLimits;
@@ -89,6 +89,8 @@ pub struct Node {
     sweeping: AbortHandle,
     writer: Arc<AuditWriter>,
     limits: Arc<RateLimits>,
+    /// The configured limits in force.
+    in_force: ArcSwap<Limits>,
     /// The matrix in force, for the governance tools.
     matrix: Arc<ArcSwap<Matrix>>,
     /// Built-in and given upstreams, which a changed configuration does not touch.
@@ -180,6 +182,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         live,
         writer,
         limits,
+        in_force: ArcSwap::from_pointee(config.limits.clone()),
         matrix,
         fixed,
         configured: Mutex::new(configured),
@@ -268,6 +271,10 @@ impl Node {
         Conversations::new(Arc::clone(&self.seal), Arc::clone(&self.peers), self.home.clone())
     }
 
+    pub fn limits_in_force(&self) -> Arc<Limits> {
+        self.in_force.load_full()
+    }
+
     pub async fn ready(&self) -> Result<(), String> {
         self.store.ping().await.map_err(|_| "the store does not answer".to_owned())?;
         self.live.ready()
@@ -298,6 +305,7 @@ impl Node {
         }
         self.gateway.replace_settings(settings(&config));
         self.limits.set(config.limits.agent_per_minute, config.limits.streams);
+        self.in_force.store(Arc::new(config.limits.clone()));
         match scanner(&policies) {
             Ok(scanner) => self.definitions.replace_scanner(scanner),
             Err(error) => tracing::error!("definitions are scanned as before: {error}"),

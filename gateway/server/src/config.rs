@@ -233,6 +233,19 @@ pub struct Limits {
     pub streams: usize,
     /// Approvals of one agent that wait.
     pub pending_approvals: usize,
+    pub runs: Runs,
+}
+
+/// What runs of tool agents may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Runs {
+    pub longest: Duration,
+    /// Runs at once on this node.
+    pub at_once: usize,
+    pub tools: usize,
+    pub parallel_tools: usize,
+    pub result_bytes: usize,
+    pub deliverable_bytes: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]

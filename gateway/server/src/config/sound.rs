@@ -17,7 +17,7 @@ use super::sound_upstreams::{separator, upstreams};
 use super::written::{
     WrittenAudit, WrittenConfig, WrittenIdentity, WrittenLimits, WrittenListen, WrittenLog, WrittenTls,
 };
-use super::{Audit, Cluster, Config, Identity, Limits, Listen, Log, Oidc, Secret, Tls};
+use super::{Audit, Cluster, Config, Identity, Limits, Listen, Log, Oidc, Runs, Secret, Tls};
 
 const STORE: &str = "sqlite://data/portreeve.db";
 
@@ -228,6 +228,14 @@ fn limits(written: &WrittenLimits, problems: &mut Problems) -> Limits {
         call_time: seconds(written.call_seconds, "call_seconds", 3600, problems),
         streams: count(written.streams, "streams", 64, 100_000, problems) as usize,
         pending_approvals: count(written.pending_approvals, "pending_approvals", 100, 100_000, problems) as usize,
+        runs: Runs {
+            longest: seconds(written.run_seconds, "run_seconds", 600, problems),
+            at_once: count(written.runs, "runs", 4, 1000, problems) as usize,
+            tools: count(written.run_tools, "run_tools", 2000, 10_000, problems) as usize,
+            parallel_tools: count(written.parallel_tools, "parallel_tools", 64, 1000, problems) as usize,
+            result_bytes: bytes(written.result_bytes, "result_bytes", 256 << 10, 16 << 20, problems),
+            deliverable_bytes: bytes(written.deliverable_bytes, "deliverable_bytes", 4 << 20, 64 << 20, problems),
+        },
     }
 }
 
