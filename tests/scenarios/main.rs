@@ -63,6 +63,7 @@ mod sql_guard;
 mod sql_tables;
 mod stdio_command;
 mod streams;
+mod supabase_tools;
 mod tasks;
 mod tenants;
 mod tls;

@@ -77,3 +77,24 @@ pub fn git(directory: &Path) -> Value {
     run(&["commit", "--quiet", "--allow-empty", "--message", "a teapot"]);
     json!({ "command": installed("python/mcp/bin/mcp-server-git"), "args": ["--repository", repository] })
 }
+
+/// The key of the project behind [`supabase_rest`].
+pub const SUPABASE_KEY: &str = "sb_made_up";
+
+/// The one call of Supabase's REST API that the gateway makes, over a real database which has the shipped function.
+pub fn supabase_rest(directory: &Path, database: &str) -> (Process, u16) {
+    let port = free_port();
+    let mut command = Command::new("python3");
+    command.arg(root().join("tests/servers/mock_supabase_rest.py")).args(["--port", &port.to_string()]);
+    command.args(["--database", database, "--key", SUPABASE_KEY]);
+    started(&mut command, &directory.join("rest.log"), port)
+}
+
+/// An endpoint for chat completions that answers what it is told to; what it was asked is in `asked.log`.
+pub fn model(directory: &Path) -> (Process, u16) {
+    let port = free_port();
+    let mut command = Command::new("python3");
+    command.arg(root().join("tests/servers/mock_model.py")).args(["--port", &port.to_string()]);
+    command.arg("--log").arg(directory.join("asked.log"));
+    started(&mut command, &directory.join("model.log"), port)
+}

@@ -3,6 +3,7 @@
 mod cluster;
 mod console;
 mod shown;
+mod supabase;
 mod upstreams;
 
 use std::sync::{Arc, Mutex};
@@ -16,6 +17,7 @@ use gateway_core::home::Home;
 use gateway_core::matrix::Matrix;
 use gateway_core::ports::{NoNotifier, Notifier, Peers, Seal, Upstream, Usage};
 use gateway_core::refusal::Manner;
+use gateway_core::sql::SqlReader;
 use gateway_core::{Chain, Namespace, TenantId};
 use gateway_plugins::scan::ScanProblem;
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
@@ -58,6 +60,8 @@ pub enum ComposeError {
     Upstream(Namespace, String),
     #[error("cluster.ca: `{0}` cannot be used: {1}")]
     Cluster(String, String),
+    #[error("{0}: {1}")]
+    Section(&'static str, String),
     #[error("approvals.webhook: {0}")]
     Webhook(String),
     #[error("upstreams: {0}")]
@@ -93,6 +97,8 @@ pub struct Node {
     in_force: ArcSwap<Limits>,
     /// The matrix in force, for the governance tools.
     matrix: Arc<ArcSwap<Matrix>>,
+    /// The grammars in force, for tools that read SQL themselves.
+    sql: Arc<ArcSwap<Arc<dyn SqlReader>>>,
     /// Built-in and given upstreams, which a changed configuration does not touch.
     fixed: Vec<Member>,
     configured: Mutex<Configured>,
@@ -135,6 +141,9 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     let own_names = governance.tool_names().map(str::to_owned).collect();
     let mut fixed = vec![Member::built_in(adp::NAMESPACE.parse()?, Arc::new(governance), own_names, adp::SCHEMES)];
     fixed.extend(extras.upstreams.into_iter().map(|(namespace, upstream)| Member::new(namespace, upstream)));
+    let sql = Arc::new(ArcSwap::from_pointee(Arc::clone(&policies.policies.sql)));
+    let current = Arc::clone(&sql);
+    fixed.extend(supabase::mounted(config, Arc::new(move || Arc::clone(&**current.load())))?);
     let scanner = scanner(&policies)?;
     let recheck = SignedDuration::try_from(config.pins_recheck).unwrap_or(SignedDuration::from_mins(10));
     let definitions = Arc::new(Definitions::new(live.handle(), scanner, store.pins(), recheck));
@@ -184,6 +193,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         limits,
         in_force: ArcSwap::from_pointee(config.limits.clone()),
         matrix,
+        sql,
         fixed,
         configured: Mutex::new(configured),
         seal,
@@ -254,10 +264,12 @@ fn settings(config: &Config) -> Settings {
 
 /// Every upstream, each under its namespace, and all of them together.
 fn engine(config: &Config, fixed: &[Member], configured: &Configured) -> Result<Engine, ComposeError> {
-    let mut members = fixed.to_vec();
+    // Only the namespace of `supabase` can be both: what somebody configured stands before what is built in.
+    let replaced = |member: &&Member| config.upstreams.contains_key(&member.namespace);
+    let mut members: Vec<Member> = fixed.iter().filter(|member| !replaced(member)).cloned().collect();
     members.extend(configured.members());
     let info = ServerInfo::new("portreeve".parse()?, env!("CARGO_PKG_VERSION"));
-    Ok(Engine::new(members, &config.tool_separator, info)?)
+    Ok(Engine::new(members, &config.tool_separator, info)?.lacking(supabase::lacking(config)?))
 }
 
 impl Node {
@@ -295,9 +307,12 @@ impl Node {
         let fresh = (config.listen.mcp, config.listen.console)
             != (started_with.listen.mcp, started_with.listen.console)
             || config.cluster != started_with.cluster
-            || config.store != started_with.store;
+            || config.store != started_with.store
+            || (&config.supabase, &config.llm) != (&started_with.supabase, &started_with.llm);
         if fresh {
-            tracing::warn!("a changed listener, cluster or store takes effect at the next start");
+            tracing::warn!(
+                "a changed listener, cluster, store, built-in server or model takes effect at the next start"
+            );
         }
         if let Err(error) = self.reload_upstreams(&config) {
             tracing::error!("the changed configuration is refused and the old one stays: {error}");
@@ -312,6 +327,7 @@ impl Node {
         }
         let digest = policies.policies.digest.clone();
         self.matrix.store(Arc::new(policies.policies.matrix.clone()));
+        self.sql.store(Arc::new(Arc::clone(&policies.policies.sql)));
         let compiler = compiler(&policies.policies);
         self.gateway.replace_chain(serving(policies, &self.seal));
         // Tenants' manifests are held against the files', so they are read again beside the new ones.

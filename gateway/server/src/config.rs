@@ -3,12 +3,14 @@
 //! `written.rs` is what people may write, `sound.rs` turns it into [`Config`], which the rest of the server trusts. What a
 //! compliance officer may change is not here but in the policy files.
 
+mod built_in;
 mod document;
 mod environment;
 mod numbers;
 mod problem;
 mod secret;
 mod sound;
+mod sound_built_in;
 mod sound_decision;
 mod sound_upstreams;
 #[cfg(test)]
@@ -26,6 +28,7 @@ use gateway_upstream::{CacheRule, Protocol};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub use built_in::{Backend, Llm, Supabase};
 pub use document::{nearest, parse, read};
 pub use problem::{Problem, Problems};
 pub use secret::Secret;
@@ -47,6 +50,9 @@ pub struct Config {
     pub store: Secret,
     pub shared_state: Option<Secret>,
     pub upstreams: BTreeMap<Namespace, UpstreamConfig>,
+    pub supabase: Supabase,
+    /// `None`: no model is asked for anything.
+    pub llm: Option<Llm>,
     /// `None`: the policies shipped with the gateway.
     pub policies: Option<PathBuf>,
     /// Policies on trial.
@@ -290,7 +296,7 @@ impl Config {
         let Some(written) = read(tree, "", &mut problems) else {
             return Err(problems.into_found());
         };
-        let config = sound::config(written, file, &mut problems);
+        let config = sound::config(written, file, lookup, &mut problems);
         problems.or(config)
     }
 

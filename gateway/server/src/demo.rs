@@ -101,6 +101,7 @@ fn configured(directory: &Path, addresses: &Addresses) -> Result<Config, Failure
         "# Written anew by every `portreeve demo`. The other verbs read the demo's store with `--config` and this file.\n\
          listen: {{ mcp: \"{mcp}\", console: \"{console}\" }}\n\
          store: {{ url: \"sqlite://portreeve.db\" }}\n\
+         built_in: {{ supabase: {{ url: \"sqlite://demo.db\" }} }}\n\
          log: {{ level: warn }}\n"
     );
     let file = config_file(directory);

@@ -28,6 +28,7 @@ use gateway_core::matrix::Matrix;
 use gateway_core::policies::{ClassifiedTool, PromotionRules};
 use gateway_core::ports::ManifestRow;
 use gateway_core::rules::RuleSet;
+use gateway_tools::supabase;
 use serde_json::json;
 
 use crate::config::{Problem, Problems, nearest};
@@ -155,6 +156,9 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
         }
         problems.extend(told.into_found());
     }
+    let mut told = Problems::of("(built in) manifests/supabase.yaml");
+    manifests.fill_in(supabase::NAMESPACE, supabase::MANIFESTS, &mut told);
+    problems.extend(told.into_found());
     let access = access.compile(problems);
     let tools = manifests.tools.into_iter().map(|(name, tool)| (name, Arc::new(tool)));
     let policies = Policies::new(tools, matrix).with_rules(RuleSet::compile(rules.policies), access);

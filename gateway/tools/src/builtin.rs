@@ -11,8 +11,9 @@ mod spec;
 mod tests;
 
 use async_trait::async_trait;
+use gateway_core::agents::RunStep;
 use gateway_core::names::NameError;
-use gateway_core::ports::{Answered, Upstream, UpstreamError};
+use gateway_core::ports::{Answered, StoreError, Upstream, UpstreamError};
 use gateway_core::{Ask, Exchange, Namespace, Permit, Principal};
 use gateway_protocol::{Message, Revision, RpcError, code};
 use serde_json::{Map, Value};
@@ -25,7 +26,28 @@ pub use spec::{ToolSpec, annotations};
 pub trait BuiltinTool: Send + Sync {
     fn definition(&self) -> &ToolSpec;
     /// The structured result, an object. A failure is told to the model as a tool error.
-    async fn run(&self, caller: &Principal, arguments: &Map<String, Value>) -> Result<Value, ToolFailure>;
+    async fn run(&self, call: Called<'_>, arguments: &Map<String, Value>) -> Result<Value, ToolFailure>;
+}
+
+/// What a tool knows of its call beside the arguments.
+#[derive(Debug, Clone, Copy)]
+pub struct Called<'a> {
+    pub caller: &'a Principal,
+    /// The run of a tool agent that it is a step of; never a caller's own word.
+    pub run: Option<&'a RunStep>,
+}
+
+impl<'a> Called<'a> {
+    /// Outside any run.
+    pub fn by(caller: &'a Principal) -> Self {
+        Self { caller, run: None }
+    }
+}
+
+/// Whether what stands behind a server's tools answers now.
+#[async_trait]
+pub trait Ready: Send + Sync {
+    async fn ready(&self) -> Result<(), StoreError>;
 }
 
 /// Why a tool did not do it, in words for the caller: never an adapter's own error.
@@ -45,6 +67,7 @@ pub struct BuiltinServer {
     instructions: Option<String>,
     tools: Vec<Box<dyn BuiltinTool>>,
     resources: Option<Box<dyn BuiltinResources>>,
+    ready: Option<Box<dyn Ready>>,
 }
 
 impl BuiltinServer {
@@ -60,12 +83,19 @@ impl BuiltinServer {
             instructions: instructions.map(Into::into),
             tools,
             resources: None,
+            ready: None,
         })
     }
 
     #[must_use]
     pub fn with_resources(self, resources: impl BuiltinResources + 'static) -> Self {
         Self { resources: Some(Box::new(resources)), ..self }
+    }
+
+    /// Asked before a run begins.
+    #[must_use]
+    pub fn depending_on(self, ready: impl Ready + 'static) -> Self {
+        Self { ready: Some(Box::new(ready)), ..self }
     }
 
     pub fn namespace(&self) -> &Namespace {
@@ -101,6 +131,11 @@ impl Upstream for BuiltinServer {
         };
         Ok(Answered::one(status, &reply))
     }
+
+    async fn available(&self) -> Result<(), UpstreamError> {
+        let Some(ready) = &self.ready else { return Ok(()) };
+        ready.ready().await.map_err(|error| UpstreamError::Unreachable(self.namespace.clone(), error.into()))
+    }
 }
 
 /// What the client said last counts first; a client that never said anything is one of the revision before the header.
@@ -127,9 +162,9 @@ fn error_status(error: &RpcError, revision: Revision) -> u16 {
 /// Checks the arguments against the tool's own schema, then runs it.
 pub(crate) async fn run_checked(
     tool: &dyn BuiltinTool,
-    caller: &Principal,
+    call: Called<'_>,
     arguments: &Map<String, Value>,
 ) -> Result<Value, ToolFailure> {
     check::arguments(&tool.definition().input_schema, arguments)?;
-    tool.run(caller, arguments).await
+    tool.run(call, arguments).await
 }

@@ -9,12 +9,11 @@ mod mail;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use gateway_core::Principal;
 use gateway_core::names::NameError;
 use gateway_core::ports::ReadOnlyDatabase;
 use serde_json::{Map, Value};
 
-use crate::builtin::{BuiltinServer, BuiltinTool, ToolFailure, ToolSpec};
+use crate::builtin::{BuiltinServer, BuiltinTool, Called, ToolFailure, ToolSpec};
 
 pub use crm::server as crm;
 pub use database::server as database;
@@ -39,7 +38,7 @@ where
         &self.spec
     }
 
-    async fn run(&self, _: &Principal, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
+    async fn run(&self, _: Called<'_>, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
         (self.act)(arguments)
     }
 }
@@ -83,12 +82,12 @@ mod testing {
     use gateway_core::Principal;
     use serde_json::Value;
 
-    use crate::builtin::{BuiltinServer, run_checked};
+    use crate::builtin::{BuiltinServer, Called, run_checked};
 
     /// Runs a demo tool as nobody in particular.
     pub(super) async fn call(server: &BuiltinServer, tool: &str, arguments: Value) -> Result<Value, String> {
         let tool = server.tool_named(tool).unwrap();
-        run_checked(tool, &Principal::anonymous(), arguments.as_object().unwrap())
+        run_checked(tool, Called::by(&Principal::anonymous()), arguments.as_object().unwrap())
             .await
             .map_err(|failure| failure.to_string())
     }

@@ -14,6 +14,8 @@ pub struct Engine {
     by_name: BTreeMap<Namespace, Arc<dyn Upstream>>,
     all: Arc<Aggregate>,
     separator: String,
+    /// What namespaces wait for before they can be used.
+    lacking: BTreeMap<Namespace, Vec<String>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,7 +40,13 @@ impl Engine {
             }
         }
         let all = Arc::new(Aggregate::new(members.clone(), tool_separator, server));
-        Ok(Self { members, by_name, all, separator: tool_separator.into() })
+        Ok(Self { members, by_name, all, separator: tool_separator.into(), lacking: BTreeMap::new() })
+    }
+
+    /// Variables of the environment that these namespaces wait for, mounted or not.
+    #[must_use]
+    pub fn lacking(self, lacking: BTreeMap<Namespace, Vec<String>>) -> Self {
+        Self { lacking, ..self }
     }
 
     /// Another engine has taken this one's place. Calls under way finish; streams of all members' news end.
@@ -82,6 +90,10 @@ impl ExecutionEngine for Engine {
             },
         };
         self.members.iter().any(|member| member.namespace == home && member.owns(&own))
+    }
+
+    fn lacks(&self, namespace: &Namespace) -> Option<&[String]> {
+        self.lacking.get(namespace).filter(|names| !names.is_empty()).map(Vec::as_slice)
     }
 
     fn spoken(&self) -> Vec<(Namespace, Spoken)> {

@@ -2,7 +2,8 @@
 //!
 //! `http`, `sse_upstream` and `stdio` reach one MCP server each, `auto_http` finds out which of the first two it is,
 //! `aggregate` shows many as one, `probe` asks one what it offers, `stack` puts the common layers around each (`bridge` from era to era,
-//! `catalogue` for lists, `guard` for deadlines, `vitals` for who is there), and `shim` is the other way round: a gateway as a stdio server. Nothing is
+//! `catalogue` for lists, `guard` for deadlines, `vitals` for who is there), and `shim` is the other way round: a gateway as a stdio server.
+//! `webhook`, `supabase_rest` and `model` speak to services that are no MCP servers. Nothing is
 //! decided here: an adapter takes a `Permit`, and whoever holds one has been judged.
 
 pub mod aggregate;
@@ -13,6 +14,8 @@ pub mod catalogue;
 pub mod engine;
 pub mod guard;
 pub mod http;
+mod json_post;
+pub mod model;
 pub mod observed;
 pub mod peers;
 pub mod probe;
@@ -20,6 +23,7 @@ pub mod shim;
 pub mod sse_upstream;
 pub mod stack;
 pub mod stdio;
+pub mod supabase_rest;
 mod vitals;
 pub mod webhook;
 
@@ -31,10 +35,12 @@ pub use auto_http::AutoHttp;
 pub use catalogue::Catalogue;
 pub use engine::{Engine, EngineError};
 pub use http::{HttpUpstream, HttpUpstreamConfig, HttpUpstreamError};
+pub use model::HttpModel;
 pub use observed::Observed;
 pub use peers::HttpPeers;
 pub use probe::list_tools;
 pub use sse_upstream::SseUpstream;
 pub use stack::{CacheRule, Layers, Protocol, stack};
 pub use stdio::{Sharing, StdioConfig, StdioUpstream};
+pub use supabase_rest::{SupabaseRest, SupabaseRestConfig};
 pub use webhook::Webhook;

@@ -2,10 +2,11 @@
 
 use clap::Args;
 use gateway_core::PluginMode;
+use gateway_tools::supabase::NAMESPACE;
 
 use super::output::{Colour, painted, painted_for_errors, print};
 use super::{Failure, Place};
-use crate::config::{Config, Problem};
+use crate::config::{Config, Problem, Supabase};
 use crate::policy_files::{LoadedPolicies, load_policies};
 
 #[derive(Debug, Args)]
@@ -51,6 +52,16 @@ fn warnings(config: &Config, policies: &LoadedPolicies) -> Vec<String> {
         if !classified && !upstream.observe_unclassified {
             told.push(format!("upstreams.{namespace}: no tool of it has a manifest, so all are refused; try `portreeve manifest suggest {namespace}`"));
         }
+    }
+    let supabase = config.upstreams.keys().any(|namespace| namespace.as_str() == NAMESPACE);
+    match &config.supabase {
+        Supabase::Complete(_) if supabase => {
+            told.push(format!("built_in.supabase: is not used, because `upstreams.{NAMESPACE}` has its namespace"))
+        }
+        Supabase::Lacks(names) if !supabase && names.iter().any(|name| name.ends_with("_KEY")) => {
+            told.push(format!("built_in.supabase: has a URL and no key, so it is not there: set {}", names.join(", ")));
+        }
+        _ => {}
     }
     for (plugin, mode) in &policies.modes {
         if *mode == PluginMode::Observe {

@@ -10,8 +10,10 @@ use std::time::Duration;
 use gateway_core::AgentId;
 use tracing_subscriber::EnvFilter;
 
+use super::environment::Lookup;
 use super::numbers::{Count, Size};
 use super::problem::Problems;
+use super::sound_built_in::{llm, supabase};
 use super::sound_decision::{approvals, pins_recheck};
 use super::sound_upstreams::{separator, upstreams};
 use super::written::{
@@ -21,7 +23,7 @@ use super::{Audit, Cluster, Config, Identity, Limits, Listen, Log, Oidc, Runs, S
 
 const STORE: &str = "sqlite://data/portreeve.db";
 
-pub fn config(written: WrittenConfig, file: Option<&Path>, problems: &mut Problems) -> Config {
+pub fn config(written: WrittenConfig, file: Option<&Path>, lookup: Lookup<'_>, problems: &mut Problems) -> Config {
     let base = file.and_then(Path::parent).unwrap_or(Path::new(""));
     let listen = listen(written.listen, base, problems);
     let cluster = Cluster {
@@ -32,10 +34,13 @@ pub fn config(written: WrittenConfig, file: Option<&Path>, problems: &mut Proble
     let audit = audit(written.audit, &store, base, problems);
     let tool_separator = separator(written.tool_separator, problems);
     let upstreams = upstreams(written.upstreams, &tool_separator, listen.mcp.ip().is_loopback(), base, problems);
+    let replaced = upstreams.keys().any(|namespace| namespace.as_str() == gateway_tools::supabase::NAMESPACE);
     Config {
         file: file.map(Path::to_owned),
         cluster,
         upstreams,
+        supabase: supabase(written.built_in.supabase, replaced, base, lookup, problems),
+        llm: llm(written.llm, problems),
         store: Secret::new(store),
         shared_state: shared_state(written.shared_state.url, problems),
         policies: written.policies.map(|dir| base.join(dir)),

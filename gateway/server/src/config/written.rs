@@ -2,6 +2,7 @@
 //!
 //! The comments here are the descriptions in `config/portreeve.schema.json`.
 
+mod built_in;
 mod decision;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use serde::Deserialize;
 use super::numbers::{Count, Size};
 use super::{AuditWait, HttpKind, OnDenied, Pinning, Sharing};
 
+pub use built_in::{WrittenBuiltIn, WrittenLlm, WrittenSupabase};
 pub use decision::{WrittenApprovals, WrittenPins, WrittenWebhook};
 
 /// The configuration of a Portreeve gateway. `${NAME}` in any text comes from the environment; relative paths start at
@@ -30,6 +32,10 @@ pub struct WrittenConfig {
     pub shared_state: WrittenSharedState,
     /// The MCP servers behind the gateway, each under its namespace.
     pub upstreams: BTreeMap<String, WrittenUpstream>,
+    /// The servers inside the gateway that need something of the world.
+    pub built_in: WrittenBuiltIn,
+    /// Optional: a language model for the built-in servers. Without it none is asked, and nothing is assumed.
+    pub llm: Option<WrittenLlm>,
     /// The directory of policy files. Without it, the policies shipped with the gateway apply.
     pub policies: Option<String>,
     /// A second directory of policy files, judged beside the first and never obeyed: what would change is written down.

@@ -108,5 +108,5 @@ pub(super) async fn database(file: &Path) -> Result<Arc<dyn ReadOnlyDatabase>, F
     if !file.exists() {
         gateway_store::create_demo_database(file).await?;
     }
-    Ok(Arc::new(gateway_store::DemoDatabase::open(file).await?))
+    Ok(Arc::new(gateway_store::SqliteReader::new(file)))
 }

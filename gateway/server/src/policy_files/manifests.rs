@@ -88,6 +88,15 @@ pub struct Manifests {
 }
 
 impl Manifests {
+    /// The same for tools of the gateway's own: what an operator's file says of one of them comes first.
+    pub fn fill_in(&mut self, namespace: &str, text: &str, problems: &mut Problems) {
+        let mut own = Self::default();
+        own.read_file(namespace, text, problems);
+        for (id, tool) in own.tools {
+            self.tools.entry(id).or_insert(tool);
+        }
+    }
+
     pub fn read_file(&mut self, namespace: &str, text: &str, problems: &mut Problems) {
         if let Err(error) = namespace.parse::<Namespace>() {
             problems.say("", format!("is named after a namespace, and {error}"));

@@ -18,6 +18,7 @@ mod once;
 mod people;
 mod pins;
 mod policies;
+mod readers;
 mod schema;
 mod spool;
 mod stage;
@@ -70,6 +71,9 @@ contract! {
         a_tool_agent_is_kept_whole_and_replaced_by_slug, a_tool_agent_acts_as_a_small_agent_of_its_own,
         a_run_ends_once_with_what_it_made, versions_follow_each_other, tool_agents_are_a_tenants_own,
         vouched_for_agents_are_looked_up_like_others,;
+    readers:
+        rows_come_as_they_are, what_is_too_much_is_cut, nothing_is_written, every_type_can_be_shown,
+        a_database_that_is_away_says_so,;
     approvals:
         the_same_question_has_one_row, a_yes_is_used_once_of_fifty_tries, one_decision_is_taken, a_no_stands_for_a_while,
         deadlines_are_swept_and_records_repaired, what_is_stopped_is_frozen, an_agent_may_wait_for_so_many,

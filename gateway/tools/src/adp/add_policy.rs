@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::{field, missing, on_scale, unavailable};
-use crate::builtin::{BuiltinTool, ToolFailure, ToolSpec, annotations};
+use crate::builtin::{BuiltinTool, Called, ToolFailure, ToolSpec, annotations};
 
 /// Policies of one tenant, switched off or not.
 const MOST: usize = 1_000;
@@ -72,7 +72,11 @@ impl BuiltinTool for AddPolicy {
         &self.spec
     }
 
-    async fn run(&self, caller: &Principal, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
+    async fn run(
+        &self,
+        Called { caller, .. }: Called<'_>,
+        arguments: &Map<String, Value>,
+    ) -> Result<Value, ToolFailure> {
         let Some(tenant) = caller.tenant else {
             return Err(ToolFailure::new("adp_add_policy needs an agent's or an administrator's key"));
         };

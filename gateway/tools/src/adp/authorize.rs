@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use gateway_core::Principal;
 use gateway_core::matrix::Question;
 use gateway_core::ports::TenantStore;
 use serde_json::{Map, Value, json};
 
 use super::{CurrentMatrix, active, agent_id_schema, decision_type_schema, field, missing, on_scale, risk_schema};
-use crate::builtin::{BuiltinTool, ToolFailure, ToolSpec, annotations};
+use crate::builtin::{BuiltinTool, Called, ToolFailure, ToolSpec, annotations};
 
 pub(super) struct Authorize {
     spec: ToolSpec,
@@ -29,7 +28,11 @@ impl BuiltinTool for Authorize {
         &self.spec
     }
 
-    async fn run(&self, caller: &Principal, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
+    async fn run(
+        &self,
+        Called { caller, .. }: Called<'_>,
+        arguments: &Map<String, Value>,
+    ) -> Result<Value, ToolFailure> {
         let text = |name| field(arguments, name).ok_or_else(|| missing(name));
         let decision_type = on_scale("decision_type", text("decision_type")?)?;
         let risk = field(arguments, "risk_level").map(|risk| on_scale("risk_level", risk)).transpose()?;
@@ -182,7 +185,7 @@ mod tests {
             let refused = call(&tool, caller, question(asked, "D1", "R1")).await.unwrap_err();
             assert_eq!(refused.to_string(), "Agent not found or inactive", "{asked}");
         }
-        let nobody = call(&tool, &Principal::anonymous(), question("A1", "D1", "R1")).await.unwrap_err();
+        let nobody = call(&tool, &gateway_core::Principal::anonymous(), question("A1", "D1", "R1")).await.unwrap_err();
         assert_eq!(nobody.to_string(), "Agent not found or inactive");
         let incomplete = call(&tool, &agent("A1"), json!({ "risk_level": "R1" })).await.unwrap_err();
         assert_eq!(incomplete.to_string(), "Missing required fields: agent_id, decision_type");

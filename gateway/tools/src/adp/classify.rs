@@ -1,11 +1,11 @@
 //! `adp_classify`: the code of a decision and whether it must be escalated. A pure function.
 
 use async_trait::async_trait;
-use gateway_core::{Classification, Principal};
+use gateway_core::Classification;
 use serde_json::{Map, Value, json};
 
 use super::{decision_type_schema, field, missing, on_scale, reversibility_schema, risk_schema};
-use crate::builtin::{BuiltinTool, ToolFailure, ToolSpec, annotations};
+use crate::builtin::{BuiltinTool, Called, ToolFailure, ToolSpec, annotations};
 
 pub(super) struct Classify {
     spec: ToolSpec,
@@ -23,7 +23,7 @@ impl BuiltinTool for Classify {
         &self.spec
     }
 
-    async fn run(&self, _: &Principal, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
+    async fn run(&self, _: Called<'_>, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
         let text = |name| field(arguments, name).ok_or_else(|| missing(name));
         let classification = Classification::new(
             on_scale("type", text("type")?)?,

@@ -6,13 +6,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use gateway_core::Principal;
 use gateway_core::ports::{AgentPolicyRow, PolicyStore, TenantStore};
 use gateway_core::rules::{DeclaredContext, RuleSet};
 use serde_json::{Map, Value, json};
 
 use super::{active, agent_id_schema, decision_type_schema, field, missing, on_scale, risk_schema, unavailable};
-use crate::builtin::{BuiltinTool, ToolFailure, ToolSpec, annotations};
+use crate::builtin::{BuiltinTool, Called, ToolFailure, ToolSpec, annotations};
 
 pub(super) struct EvaluatePolicy {
     spec: ToolSpec,
@@ -32,7 +31,11 @@ impl BuiltinTool for EvaluatePolicy {
         &self.spec
     }
 
-    async fn run(&self, caller: &Principal, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
+    async fn run(
+        &self,
+        Called { caller, .. }: Called<'_>,
+        arguments: &Map<String, Value>,
+    ) -> Result<Value, ToolFailure> {
         let named = field(arguments, "agent_id").ok_or_else(|| missing("agent_id"))?;
         let decision_type =
             field(arguments, "decision_type").map(|kind| on_scale("decision_type", kind)).transpose()?;

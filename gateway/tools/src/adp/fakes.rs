@@ -21,7 +21,7 @@ use uuid::Uuid;
 pub(super) use self::chains::Chains;
 pub(super) use self::rows::Rows;
 use super::Ports;
-use crate::builtin::{BuiltinTool, ToolFailure, run_checked};
+use crate::builtin::{BuiltinTool, Called, ToolFailure, run_checked};
 
 pub(super) fn tenant(n: u128) -> TenantId {
     TenantId(Uuid::from_u128(n))
@@ -41,7 +41,7 @@ pub(super) fn admin() -> Principal {
 }
 
 pub(super) async fn call(tool: &dyn BuiltinTool, caller: &Principal, arguments: Value) -> Result<Value, ToolFailure> {
-    run_checked(tool, caller, arguments.as_object().unwrap()).await
+    run_checked(tool, Called::by(caller), arguments.as_object().unwrap()).await
 }
 
 type Added = (AgentRecord, String, String);

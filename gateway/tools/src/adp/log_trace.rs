@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::{
     active, agent_id_schema, decision_type_schema, field, missing, on_scale, reversibility_schema, risk_schema,
 };
-use crate::builtin::{BuiltinTool, ToolFailure, ToolSpec, annotations};
+use crate::builtin::{BuiltinTool, Called, ToolFailure, ToolSpec, annotations};
 
 pub(super) struct LogTrace {
     spec: ToolSpec,
@@ -77,7 +77,11 @@ impl BuiltinTool for LogTrace {
         &self.spec
     }
 
-    async fn run(&self, caller: &Principal, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
+    async fn run(
+        &self,
+        Called { caller, .. }: Called<'_>,
+        arguments: &Map<String, Value>,
+    ) -> Result<Value, ToolFailure> {
         let agent = self.logged_agent(caller, field(arguments, "agent_id").ok_or_else(|| missing("agent_id"))?).await?;
         let draft = self.draft(caller, agent, arguments)?;
         let trace_id = draft.trace_id.clone();

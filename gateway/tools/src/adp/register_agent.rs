@@ -7,14 +7,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use gateway_core::keys::{AGENT_KEY, ApiKey};
 use gateway_core::ports::{NewAgent, StoreError, TenantStore};
-use gateway_core::{AgentId, Principal, Risk};
+use gateway_core::{AgentId, Risk};
 use serde_json::{Map, Value, json};
 
 use super::{
     Random, administered, agent_id_schema, autonomy_schema, decision_type_schema, field, missing, on_scale,
     risk_schema, unavailable,
 };
-use crate::builtin::{BuiltinTool, ToolFailure, ToolSpec, annotations};
+use crate::builtin::{BuiltinTool, Called, ToolFailure, ToolSpec, annotations};
 
 pub(super) struct RegisterAgent {
     spec: ToolSpec,
@@ -34,7 +34,11 @@ impl BuiltinTool for RegisterAgent {
         &self.spec
     }
 
-    async fn run(&self, caller: &Principal, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
+    async fn run(
+        &self,
+        Called { caller, .. }: Called<'_>,
+        arguments: &Map<String, Value>,
+    ) -> Result<Value, ToolFailure> {
         let tenant = administered(caller)?;
         let agent = described(arguments)?;
         let key = ApiKey::from_random(AGENT_KEY, (self.random)());
@@ -237,7 +241,7 @@ mod tests {
     #[tokio::test]
     async fn only_an_administrator_registers() {
         let registry = Registry::default();
-        for caller in [agent("a"), Principal::anonymous()] {
+        for caller in [agent("a"), gateway_core::Principal::anonymous()] {
             let refused = call(&tool(&registry), &caller, example()).await.unwrap_err();
             assert!(refused.to_string().contains("needs an administrator's key"), "{refused}");
         }

@@ -4,11 +4,11 @@
 //! has it, `created_at`. What is wrong is a finding and not a failure: all of it is told at once.
 
 use async_trait::async_trait;
-use gateway_core::{Classification, DecisionType, EventType, Principal, Reversibility, Risk};
+use gateway_core::{Classification, DecisionType, EventType, Reversibility, Risk};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::builtin::{BuiltinTool, ToolFailure, ToolSpec, annotations};
+use crate::builtin::{BuiltinTool, Called, ToolFailure, ToolSpec, annotations};
 
 pub(super) struct Validate {
     spec: ToolSpec,
@@ -26,7 +26,7 @@ impl BuiltinTool for Validate {
         &self.spec
     }
 
-    async fn run(&self, _: &Principal, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
+    async fn run(&self, _: Called<'_>, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
         let mut found = Findings::default();
         match arguments.get("trace_data") {
             None => found.read(arguments),

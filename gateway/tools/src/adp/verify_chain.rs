@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use gateway_core::AgentId;
 use gateway_core::ports::{Ledger, TenantStore};
 use gateway_core::verify::verify_chain;
-use gateway_core::{AgentId, Principal};
 use serde_json::{Map, Value, json};
 
 use super::{NOT_FOUND, agent_id_schema, field, missing, registered, unavailable};
-use crate::builtin::{BuiltinTool, ToolFailure, ToolSpec, annotations};
+use crate::builtin::{BuiltinTool, Called, ToolFailure, ToolSpec, annotations};
 
 pub(super) struct VerifyChain {
     spec: ToolSpec,
@@ -29,7 +29,11 @@ impl BuiltinTool for VerifyChain {
         &self.spec
     }
 
-    async fn run(&self, caller: &Principal, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
+    async fn run(
+        &self,
+        Called { caller, .. }: Called<'_>,
+        arguments: &Map<String, Value>,
+    ) -> Result<Value, ToolFailure> {
         let name = field(arguments, "agent_id").ok_or_else(|| missing("agent_id"))?;
         let (Some(tenant), Ok(agent)) = (caller.tenant, name.parse::<AgentId>()) else {
             return Err(ToolFailure::new(NOT_FOUND));
@@ -128,7 +132,7 @@ mod tests {
         for (caller, given, expected) in [
             (agent_of(9, "a"), json!({ "agent_id": "a" }), "Agent not found or inactive"),
             (agent("a"), json!({ "agent_id": "nobody" }), "Agent not found or inactive"),
-            (Principal::anonymous(), json!({ "agent_id": "a" }), "Agent not found or inactive"),
+            (gateway_core::Principal::anonymous(), json!({ "agent_id": "a" }), "Agent not found or inactive"),
             (agent("a"), json!({}), "Missing required fields: agent_id"),
             (agent("a"), json!({ "agent_id": "a", "limit": 0 }), "Invalid limit: must be at least 1"),
             (agent("a"), json!({ "agent_id": "a", "limit": "many" }), "Invalid limit: expected integer"),

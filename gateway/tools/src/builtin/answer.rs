@@ -5,7 +5,7 @@ use gateway_protocol::revision::meta;
 use gateway_protocol::{Request, Revision, RpcError, code};
 use serde_json::{Map, Value, json};
 
-use super::{BuiltinResources, BuiltinServer, BuiltinTool, ToolFailure, resources, run_checked};
+use super::{BuiltinResources, BuiltinServer, BuiltinTool, Called, ToolFailure, resources, run_checked};
 
 pub(super) const DISCOVER: &str = "server/discover";
 pub(super) const INITIALIZE: &str = "initialize";
@@ -96,7 +96,8 @@ impl BuiltinServer {
             Some(Value::Object(arguments)) => arguments,
             Some(_) => return Err(invalid("`arguments` must be an object".into())),
         };
-        Ok(match run_checked(tool, &exchange.principal, arguments).await {
+        let call = Called { caller: &exchange.principal, run: exchange.run.as_deref() };
+        Ok(match run_checked(tool, call, arguments).await {
             Ok(value) => returned(value, revision),
             Err(failure) => failed(&failure),
         })

@@ -49,7 +49,7 @@ impl BuiltinTool for Echo {
         &self.0
     }
 
-    async fn run(&self, _: &Principal, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
+    async fn run(&self, _: Called<'_>, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
         match arguments.get("say").and_then(Value::as_str) {
             Some("no") => Err(ToolFailure::new("I would rather not")),
             _ => Ok(Value::Object(arguments.clone())),

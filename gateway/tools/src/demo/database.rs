@@ -6,13 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use gateway_core::Principal;
 use gateway_core::names::NameError;
 use gateway_core::ports::{ReadLimits, ReadOnlyDatabase, StoreError};
 use serde_json::{Map, Value, json};
 
 use super::{over, room_for_one_more, text};
-use crate::builtin::{BuiltinServer, BuiltinTool, ToolFailure, ToolSpec, annotations};
+use crate::builtin::{BuiltinServer, BuiltinTool, Called, ToolFailure, ToolSpec, annotations};
 
 /// More rows than a model can use.
 const MAX_ROWS: usize = 500;
@@ -41,7 +40,7 @@ impl BuiltinTool for ListTables {
         &self.spec
     }
 
-    async fn run(&self, _: &Principal, _: &Map<String, Value>) -> Result<Value, ToolFailure> {
+    async fn run(&self, _: Called<'_>, _: &Map<String, Value>) -> Result<Value, ToolFailure> {
         let tables = self.readable.tables().await.map_err(failure)?;
         Ok(json!({ "tables": tables }))
     }
@@ -58,7 +57,7 @@ impl BuiltinTool for ExecuteSql {
         &self.spec
     }
 
-    async fn run(&self, _: &Principal, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
+    async fn run(&self, _: Called<'_>, arguments: &Map<String, Value>) -> Result<Value, ToolFailure> {
         let found = self.readable.query(text(arguments, "query"), LIMITS).await.map_err(failure)?;
         Ok(json!({
             "columns": found.columns,

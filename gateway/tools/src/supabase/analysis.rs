@@ -71,7 +71,7 @@ impl Analysis {
 }
 
 /// A list, or what a query tool answers with.
-fn rows(data: &Value) -> Option<&Vec<Value>> {
+pub(super) fn rows(data: &Value) -> Option<&Vec<Value>> {
     match data {
         Value::Array(rows) => Some(rows),
         Value::Object(answer) => ["data", "rows", "results"].iter().find_map(|key| answer.get(*key)?.as_array()),

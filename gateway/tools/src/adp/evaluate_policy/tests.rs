@@ -83,9 +83,11 @@ async fn inactive_rows_are_silent_and_broken_ones_are_not() {
 async fn agents_that_are_not_there_for_the_caller() {
     let rows = Rows::default();
     let question = |agent: &str| json!({ "agent_id": agent, "context": {} });
-    for (caller, asked) in
-        [(agent_of(9, "x"), "agent-billing-001"), (agent("a"), "nobody"), (Principal::anonymous(), "agent-billing-001")]
-    {
+    for (caller, asked) in [
+        (agent_of(9, "x"), "agent-billing-001"),
+        (agent("a"), "nobody"),
+        (gateway_core::Principal::anonymous(), "agent-billing-001"),
+    ] {
         let refused = call(&tool(&rows), &caller, question(asked)).await.unwrap_err();
         assert_eq!(refused.to_string(), "Agent not found or inactive");
     }

@@ -1,8 +1,6 @@
-//! A small database of somebody's business, for the demo: opened so that it can only be read.
+//! One SQLite file, opened so that it can only be read: the demo's business data, or anybody's.
 
-mod content;
-
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -16,42 +14,40 @@ use sqlx::{AssertSqlSafe, Column, ConnectOptions, Executor, Row, SqlSafeStr, Sta
 
 use crate::failure::unavailable;
 
-pub use content::create_demo_database;
-
+/// For what we ask ourselves.
 const LONGEST: Duration = Duration::from_secs(5);
 /// Steps of SQLite's machine between two looks at the clock: well under a millisecond.
 const STEPS: i32 = 10_000;
 
-/// One SQLite file, read only: the file is opened so, and every connection says it again.
-pub struct DemoDatabase {
+/// Read only twice over: the file is opened so, and every connection says it again.
+pub struct SqliteReader {
     pool: SqlitePool,
+    path: PathBuf,
 }
 
-impl DemoDatabase {
-    pub async fn open(path: &Path) -> Result<Self, StoreError> {
+impl SqliteReader {
+    /// To be called on a runtime, though nothing is opened yet.
+    pub fn new(path: &Path) -> Self {
         let options = SqliteConnectOptions::new()
             .filename(path)
             .read_only(true)
             .pragma("query_only", "ON")
             .busy_timeout(Duration::from_secs(2))
             .disable_statement_logging();
-        let pool =
-            SqlitePoolOptions::new().max_connections(2).acquire_timeout(LONGEST).connect_with(options).await.map_err(
-                |error| {
-                    StoreError::Invalid(format!("the demo database `{}` cannot be opened: {error}", path.display()))
-                },
-            )?;
-        Ok(Self { pool })
+        let pool = SqlitePoolOptions::new().max_connections(4).acquire_timeout(LONGEST).connect_lazy_with(options);
+        Self { pool, path: path.to_owned() }
     }
 }
 
 #[async_trait]
-impl ReadOnlyDatabase for DemoDatabase {
+impl ReadOnlyDatabase for SqliteReader {
     fn dialect(&self) -> Dialect {
         Dialect::Sqlite
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
+        // An open connection would go on reading a file that is gone.
+        std::fs::metadata(&self.path).map_err(unavailable)?;
         sqlx::query("SELECT 1").fetch_one(&self.pool).await.map_err(unavailable)?;
         Ok(())
     }
@@ -60,7 +56,7 @@ impl ReadOnlyDatabase for DemoDatabase {
         let rows = sqlx::query(
             "SELECT t.name AS t, c.name AS c, c.type AS k, c.\"notnull\" OR c.pk > 0 AS filled
              FROM sqlite_master t JOIN pragma_table_info(t.name) c
-             WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY t.name, c.cid",
+             WHERE t.type IN ('table', 'view') AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY t.name, c.cid",
         )
         .fetch_all(&self.pool)
         .await
@@ -154,17 +150,18 @@ fn object(row: &SqliteRow) -> Result<Value, BoxError> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::readers::create_demo_database;
     use serde_json::json;
 
     fn rows(max_rows: usize) -> ReadLimits {
         ReadLimits { max_rows, timeout: LONGEST, max_bytes: usize::MAX }
     }
 
-    async fn demo() -> (tempfile::TempDir, DemoDatabase) {
+    async fn demo() -> (tempfile::TempDir, SqliteReader) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/demo.db");
         create_demo_database(&path).await.unwrap();
-        let database = DemoDatabase::open(&path).await.unwrap();
+        let database = SqliteReader::new(&path);
         (folder, database)
     }
 
