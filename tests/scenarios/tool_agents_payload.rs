@@ -220,6 +220,27 @@ async fn a_run_is_in_the_log() {
     assert!(!log.contains("only-in-the-call"));
 }
 
+// acceptance 86: a server whose environment is incomplete is told by the variable.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_variable_is_named() {
+    let stub = Stub::start(&["find"]).await;
+    let needs = ["PORTREEVE_STORY_SET", "PORTREEVE_STORY_TOKEN"];
+    let world = World::on(Kind::Sqlite)
+        .upstream("crm", json!({ "url": stub.url(), "required_env": needs }))
+        .manifests("crm", &[("find", "READ_ONLY")])
+        .variable("PORTREEVE_STORY_SET", "yes")
+        .start();
+    let agent = world.agent("a-1", "A1");
+    put(&world, "reader", json!({ "tools": ["crm/find"] })).await;
+    let (status, answer) = build(&world, "reader", &agent.key, json!({ "mode": "build" })).await;
+    let said = "Required environment variable PORTREEVE_STORY_TOKEN is not set";
+    assert_eq!((status, &answer["error"]), (503, &json!(said)));
+    assert_eq!(answer["data"], json!({ "missing": ["PORTREEVE_STORY_TOKEN"] }));
+    assert_eq!(stub.calls(), 0);
+    let checked = world.cli(&["check"]);
+    assert!(String::from_utf8_lossy(&checked.stderr).contains("upstreams.crm.required_env: PORTREEVE_STORY_TOKEN"));
+}
+
 // acceptance 85: a server that is down is told before anything runs, with its namespace.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_down_is_named() {

@@ -269,7 +269,10 @@ fn engine(config: &Config, fixed: &[Member], configured: &Configured) -> Result<
     let mut members: Vec<Member> = fixed.iter().filter(|member| !replaced(member)).cloned().collect();
     members.extend(configured.members());
     let info = ServerInfo::new("portreeve".parse()?, env!("CARGO_PKG_VERSION"));
-    Ok(Engine::new(members, &config.tool_separator, info)?.lacking(supabase::lacking(config)?))
+    let mut lacking = supabase::lacking(config)?;
+    let waiting = config.upstreams.iter().filter(|(_, upstream)| !upstream.lacks.is_empty());
+    lacking.extend(waiting.map(|(namespace, upstream)| (namespace.clone(), upstream.lacks.clone())));
+    Ok(Engine::new(members, &config.tool_separator, info)?.lacking(lacking))
 }
 
 impl Node {

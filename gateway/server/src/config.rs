@@ -109,6 +109,8 @@ pub struct UpstreamConfig {
     pub pins: Pinning,
     /// Its annotations may lower a suggestion.
     pub trusted: bool,
+    /// Variables that it needs and that are not set.
+    pub lacks: Vec<String>,
 }
 
 /// When a tool's definition counts as accepted.

@@ -145,6 +145,9 @@ pub struct WrittenUpstream {
     pub pins: Option<Pinning>,
     /// Whether what it says of its own tools may lower a suggested risk. Default false.
     pub trusted: Option<bool>,
+    /// Variables of the gateway's environment that the server cannot do without. Where one is missing, `check` says so and a
+    /// tool agent that needs the server is not run.
+    pub required_env: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
