@@ -31,7 +31,7 @@ async fn four_tools_over_a_real_database() {
         let business = Business::open(backend);
         let world = business.world(backend.store()).start();
         let agent = world.agent("a-1", "A1");
-        let listed = agent.tools("/mcp").await;
+        let listed = agent.modern().tools("/mcp").await;
         for tool in ["get-schema", "generate-sql", "execute-sql", "analyze-results"] {
             assert!(listed.contains(&format!("supabase__{tool}")), "{backend:?}: {listed:?}");
         }
@@ -242,7 +242,7 @@ async fn without_its_database_nothing_is_run() {
         let refused = build(&world, json!({})).await;
         assert_eq!((&refused["error"], &refused["data"]["missing"]), (&json!(nothing_set), &json!([missing])));
         let agent = world.agent("a-1", "A1");
-        assert!(!agent.tools("/mcp").await.iter().any(|tool| tool.starts_with("supabase")));
+        assert!(!agent.modern().tools("/mcp").await.iter().any(|tool| tool.starts_with("supabase")));
         assert_eq!(world.database.count("SELECT count(*) FROM agent_tasks"), 0);
     }
     for backend in Backend::ALL {
