@@ -11,7 +11,7 @@ async fn on(kind: Kind) -> (World, Stub) {
     (world, stub)
 }
 
-async fn put(world: &World, slug: &str, configuration: Value) {
+pub async fn put(world: &World, slug: &str, configuration: Value) {
     let record = json!({
         "organization_slug": "acme", "slug": slug, "display_name": "Reader", "agent_type": "tool",
         "mode_profile": "tool_full", "status": "active", "yaml": json!({ "configuration": configuration }).to_string(),
@@ -20,7 +20,7 @@ async fn put(world: &World, slug: &str, configuration: Value) {
     assert!([200, 201].contains(&put.status), "{}", put.text());
 }
 
-async fn build(world: &World, slug: &str, key: &str, request: Value) -> (u16, Value) {
+pub async fn build(world: &World, slug: &str, key: &str, request: Value) -> (u16, Value) {
     let answer = world.api("POST", &format!("/api/agents/acme/{slug}/tasks"), key, Some(request)).await;
     (answer.status, answer.message())
 }

@@ -27,6 +27,7 @@ mod runpack;
 mod stdio;
 mod suggest;
 mod tenant;
+mod tool_agent;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -95,6 +96,9 @@ enum Verb {
     /// The chain of what was decided
     #[command(subcommand)]
     Audit(audit::AuditVerb),
+    /// Tool agents: what runs by configuration, and what it made
+    #[command(subcommand)]
+    ToolAgent(tool_agent::ToolAgentVerb),
     /// Stops an agent, a tool, an upstream or a tenant on every node, at once
     Kill(kill::KillArgs),
     /// Lets what was stopped go on
@@ -204,6 +208,7 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::Gate(verb) => wait_for(gate::run(verb)),
         Verb::Runpack(verb) => runpack::run(&verb),
         Verb::Audit(verb) => wait_for(audit::run(verb)),
+        Verb::ToolAgent(verb) => wait_for(tool_agent::run(verb)),
         Verb::Kill(args) => wait_for(kill::kill(args)),
         Verb::Restore(args) => wait_for(kill::restore(args)),
         Verb::Stdio(args) => wait_for(stdio::run(args)),
@@ -254,6 +259,7 @@ mod tests {
             ("explain --tool crm/find", ["--agent", "--tenant"]),
             ("approval list --status lost", ["--status", "pending, approved, rejected, expired, used"]),
             ("approval approve x", ["ID", "invalid"]),
+            ("tool-agent run demo", ["ORG/SLUG", "demo/supabase-agent"]),
             ("kill planet x", ["KIND", "agent, tool, upstream, tenant"]),
             ("kill agent", ["SUBJECT", "required"]),
             ("gate next --run r --tenant t", ["--scenario", "--trigger-id"]),
@@ -309,6 +315,12 @@ mod tests {
             "approval list --status pending --tenant t --json",
             "approval approve 01980000-0000-7000-8000-000000000001 --by grace --note n --json",
             "approval reject 01980000-0000-7000-8000-000000000001 --config f",
+            "tool-agent apply f.json --as a --config f --json",
+            "tool-agent run demo/s --payload f --metadata f --conversation c --deliverable 01980000-0000-7000-8000-000000000001 --key k --json",
+            "tool-agent list --tenant t --json",
+            "tool-agent show demo/s --json",
+            "tool-agent task demo/s 01980000-0000-7000-8000-000000000001 --json",
+            "tool-agent deliverable 01980000-0000-7000-8000-000000000001 --tenant t --version 2 --json",
             "kill agent a --tenant t --reason r --json",
             "kill --list --json --config f",
             "restore tool crm/write --json",

@@ -29,7 +29,7 @@ use rand::RngCore;
 use tokio::task::AbortHandle;
 
 use crate::clock::SystemClock;
-use crate::config::{AuditWait, Config, OnDenied, Problem};
+use crate::config::{AuditWait, Config, Limits, OnDenied, Problem};
 use crate::desk;
 use crate::edge::sse::Conversations;
 use crate::limits::RateLimits;
@@ -97,6 +97,8 @@ pub struct Node {
     sweeping: AbortHandle,
     writer: Arc<AuditWriter>,
     limits: Arc<RateLimits>,
+    /// The configured limits in force.
+    in_force: ArcSwap<Limits>,
     /// The matrix in force, for the governance tools.
     matrix: Arc<ArcSwap<Matrix>>,
     gate: GateRoom,
@@ -200,6 +202,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         live,
         writer,
         limits,
+        in_force: ArcSwap::from_pointee(config.limits.clone()),
         matrix,
         gate,
         sql,
@@ -278,7 +281,10 @@ fn engine(config: &Config, fixed: &[Member], configured: &Configured) -> Result<
     let mut members: Vec<Member> = fixed.iter().filter(|member| !replaced(member)).cloned().collect();
     members.extend(configured.members());
     let info = ServerInfo::new("portreeve".parse()?, env!("CARGO_PKG_VERSION"));
-    Ok(Engine::new(members, &config.tool_separator, info)?.lacking(supabase::lacking(config)?))
+    let mut lacking = supabase::lacking(config)?;
+    let waiting = config.upstreams.iter().filter(|(_, upstream)| !upstream.lacks.is_empty());
+    lacking.extend(waiting.map(|(namespace, upstream)| (namespace.clone(), upstream.lacks.clone())));
+    Ok(Engine::new(members, &config.tool_separator, info)?.lacking(lacking))
 }
 
 impl Node {
@@ -290,6 +296,10 @@ impl Node {
     /// The streams of the HTTP+SSE transport, none of them open yet.
     pub fn conversations(&self) -> Conversations {
         Conversations::new(Arc::clone(&self.seal), Arc::clone(&self.peers), self.home.clone())
+    }
+
+    pub fn limits_in_force(&self) -> Arc<Limits> {
+        self.in_force.load_full()
     }
 
     pub async fn ready(&self) -> Result<(), String> {
@@ -328,6 +338,7 @@ impl Node {
         }
         self.gateway.replace_settings(settings(&config));
         self.limits.set(config.limits.agent_per_minute, config.limits.streams);
+        self.in_force.store(Arc::new(config.limits.clone()));
         match scanner(&policies) {
             Ok(scanner) => self.definitions.replace_scanner(scanner),
             Err(error) => tracing::error!("definitions are scanned as before: {error}"),

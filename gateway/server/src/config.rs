@@ -114,6 +114,8 @@ pub struct UpstreamConfig {
     pub pins: Pinning,
     /// Its annotations may lower a suggestion.
     pub trusted: bool,
+    /// Variables that it needs and that are not set.
+    pub lacks: Vec<String>,
 }
 
 /// When a tool's definition counts as accepted.
@@ -244,6 +246,19 @@ pub struct Limits {
     pub streams: usize,
     /// Approvals of one agent that wait.
     pub pending_approvals: usize,
+    pub runs: Runs,
+}
+
+/// What runs of tool agents may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Runs {
+    pub longest: Duration,
+    /// Runs at once on this node.
+    pub at_once: usize,
+    pub tools: usize,
+    pub parallel_tools: usize,
+    pub result_bytes: usize,
+    pub deliverable_bytes: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]

@@ -3,6 +3,7 @@
 //! The store is SQLite in a directory of its own; a temporary one is removed at the end. `residents` are the tenant and its
 //! agents, `sheet` is what is printed, `tour` plays the story once.
 
+mod agent;
 mod directory;
 mod post;
 mod residents;
@@ -37,6 +38,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     let config = configured(directory.path(), &addresses)?;
     let runtime = runtime()?;
     let residents = Arc::new(runtime.block_on(residents::settle(config.store.reveal(), args.tour))?);
+    runtime.block_on(agent::settle(&config, &residents))?;
     let extras = Extras { upstreams: runtime.block_on(upstreams(directory.path()))? };
 
     let toured = Arc::new(Mutex::new(None));
@@ -51,7 +53,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
         };
         // Against the listener, like any client; this thread only has to come back before the gateway may end.
         std::thread::spawn(move || {
-            let outcome = tour::walk(addresses.mcp, &settings, &guide);
+            let outcome = tour::walk(addresses, &settings, &guide);
             *findings.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
             told.notify_one();
         });

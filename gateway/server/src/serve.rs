@@ -23,6 +23,7 @@ use crate::edge::console::ConsoleEdge;
 use crate::edge::drain::Drain;
 use crate::edge::well_known::Resource;
 use crate::edge::{EdgeLimits, McpEdge};
+use crate::tool_agents::HostedRunner;
 use crate::{tls, watch};
 
 /// How long calls under way may take to finish once the node is told to stop.
@@ -68,7 +69,7 @@ pub fn run(config: &Config, life: Life) -> Result<(), ServeError> {
         Server::new_with_opt_and_conf(Opt { upgrade: life.upgrade, ..Opt::default() }, server_conf(config));
     server.bootstrap();
     server.add_service(mcp_service(config, &node, &drain)?);
-    server.add_service(console_service(config, &node, control.handle())?);
+    server.add_service(console_service(config, &node, control.handle(), &drain)?);
     let watched = config.watched();
     let watching = (!watched.is_empty()).then(|| {
         let (node, config) = (Arc::clone(&node), config.clone());
@@ -135,9 +136,15 @@ fn mcp_service(config: &Config, node: &Arc<Node>, drain: &Arc<Drain>) -> Result<
     Ok(service)
 }
 
-fn console_service(config: &Config, node: &Arc<Node>, home: &Handle) -> Result<Service<ConsoleEdge>, ServeError> {
+fn console_service(
+    config: &Config,
+    node: &Arc<Node>,
+    home: &Handle,
+    drain: &Arc<Drain>,
+) -> Result<Service<ConsoleEdge>, ServeError> {
+    let runner = Arc::new(HostedRunner::new(node, home, drain, DRAIN_TIME));
     let edge = ConsoleEdge {
-        router: gateway_console::router(compose::console(node, config, home)),
+        router: gateway_console::router(compose::console(node, config, runner)),
         admission: admission(config, config.listen.console),
         home: home.clone(),
     };

@@ -8,7 +8,9 @@ pub mod descriptor;
 pub mod format;
 pub mod interpolate;
 pub mod merge;
+mod plan;
 pub mod run;
 pub mod validate;
 
-pub use run::{RunLimits, ToolAgentRunner};
+pub use format::Bounds;
+pub use run::{CurrentLimits, CutOff, RunLimits, ToolAgentRunner};

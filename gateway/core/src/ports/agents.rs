@@ -168,6 +168,8 @@ pub enum BuildError {
     Inactive,
     #[error("this node does not run tool agents")]
     NotHere,
+    #[error("this node is stopping and begins no more runs; try again shortly")]
+    Stopping,
     #[error("the store does not answer right now; try again shortly")]
     Store(#[source] StoreError),
     /// It ran, and its end could not be written down; the traces hold what happened.
@@ -206,6 +208,7 @@ impl BuildError {
             Self::ServerDown(_)
             | Self::Environment { .. }
             | Self::NotHere
+            | Self::Stopping
             | Self::Store(_)
             | Self::NotStored { .. } => BuildErrorKind::Unavailable,
             Self::NoTools

@@ -48,6 +48,10 @@ fn warnings(config: &Config, policies: &LoadedPolicies) -> Vec<String> {
         if upstream.observe_unclassified {
             told.push(format!("upstreams.{namespace}.unclassified: tools without a manifest are let through"));
         }
+        if !upstream.lacks.is_empty() {
+            let names = upstream.lacks.join(", ");
+            told.push(format!("upstreams.{namespace}.required_env: {names} is not set; tool agents cannot use it"));
+        }
         let classified = policies.policies.tools.keys().any(|tool| tool.namespace() == namespace.as_str());
         if !classified && !upstream.observe_unclassified {
             told.push(format!("upstreams.{namespace}: no tool of it has a manifest, so all are refused; try `portreeve manifest suggest {namespace}`"));

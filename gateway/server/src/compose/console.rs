@@ -6,18 +6,16 @@ use std::sync::Arc;
 use gateway_console::{Console, Stranger, Unusable};
 use gateway_core::desk::Desk;
 use gateway_core::identity::{Credential, Principal};
-use gateway_core::ports::ExecutionEngine;
+use gateway_core::ports::{ExecutionEngine, Runner};
 use gateway_core::{Chain, Live, Namespace, ToolName};
-use tokio::runtime::Handle;
 
 use super::{Node, lock, shown};
 use crate::config::{Config, Problem};
 use crate::desk::{self, Judge};
 use crate::policy_files::load_texts;
-use crate::tool_agents::HostedRunner;
 
 /// What the console serves from.
-pub fn console(node: &Arc<Node>, config: &Config, home: &Handle) -> Console {
+pub fn console(node: &Arc<Node>, config: &Config, runner: Arc<dyn Runner>) -> Console {
     let scheme = if config.listen.tls.is_some() { "https" } else { "http" };
     let address = format!("{scheme}://{}", config.listen.mcp);
     let live = node.live.handle();
@@ -36,7 +34,6 @@ pub fn console(node: &Arc<Node>, config: &Config, home: &Handle) -> Console {
     };
     let desk = Arc::new(Desk { watched: Arc::new(watched), ..desk::desk(&node.store, config, judge) });
     let seal = Arc::clone(&node.seal);
-    let runner = Arc::new(HostedRunner::new(node, home));
     Console { node: Arc::new(ConsoleNode { node: Arc::clone(node), address }), desk, live, seal, runner }
 }
 

@@ -20,7 +20,7 @@ use super::sound_upstreams::{separator, upstreams};
 use super::written::{
     WrittenAudit, WrittenConfig, WrittenIdentity, WrittenLimits, WrittenListen, WrittenLog, WrittenTls,
 };
-use super::{Audit, Cluster, Config, Identity, Limits, Listen, Log, Oidc, Secret, Tls};
+use super::{Audit, Cluster, Config, Identity, Limits, Listen, Log, Oidc, Runs, Secret, Tls};
 
 const STORE: &str = "sqlite://data/portreeve.db";
 
@@ -35,7 +35,7 @@ pub fn config(written: WrittenConfig, file: Option<&Path>, lookup: Lookup<'_>, p
     let audit = audit(written.audit, &store, base, problems);
     let gate = gate(written.gate, &store, base, problems);
     let tool_separator = separator(written.tool_separator, problems);
-    let upstreams = upstreams(written.upstreams, &tool_separator, listen.mcp.ip().is_loopback(), base, problems);
+    let upstreams = upstreams(written.upstreams, &tool_separator, listen.mcp.ip().is_loopback(), (base, lookup), problems);
     let replaced = upstreams.keys().any(|namespace| namespace.as_str() == gateway_tools::supabase::NAMESPACE);
     Config {
         file: file.map(Path::to_owned),
@@ -236,6 +236,14 @@ fn limits(written: &WrittenLimits, problems: &mut Problems) -> Limits {
         call_time: seconds(written.call_seconds, "call_seconds", 3600, problems),
         streams: count(written.streams, "streams", 64, 100_000, problems) as usize,
         pending_approvals: count(written.pending_approvals, "pending_approvals", 100, 100_000, problems) as usize,
+        runs: Runs {
+            longest: seconds(written.run_seconds, "run_seconds", 600, problems),
+            at_once: count(written.runs, "runs", 4, 1000, problems) as usize,
+            tools: count(written.run_tools, "run_tools", 2000, 10_000, problems) as usize,
+            parallel_tools: count(written.parallel_tools, "parallel_tools", 64, 1000, problems) as usize,
+            result_bytes: bytes(written.result_bytes, "result_bytes", 256 << 10, 16 << 20, problems),
+            deliverable_bytes: bytes(written.deliverable_bytes, "deliverable_bytes", 4 << 20, 64 << 20, problems),
+        },
     }
 }
 

@@ -9,6 +9,7 @@ use gateway_protocol::Revision;
 use gateway_upstream::{CacheRule, Protocol};
 use http::{HeaderName, HeaderValue, Uri};
 
+use super::environment::Lookup;
 use super::problem::Problems;
 use super::sound::is_loopback;
 use super::written::{Unclassified, WrittenCache, WrittenProtocol, WrittenUpstream};
@@ -39,7 +40,7 @@ pub fn upstreams(
     written: BTreeMap<String, WrittenUpstream>,
     separator: &str,
     listens_on_loopback: bool,
-    base: &Path,
+    (base, lookup): (&Path, Lookup<'_>),
     problems: &mut Problems,
 ) -> BTreeMap<Namespace, UpstreamConfig> {
     let mut sound = BTreeMap::new();
@@ -61,13 +62,14 @@ pub fn upstreams(
         let protocol = upstream.protocol.map(protocol).unwrap_or_default();
         let cache = cache(upstream.cache.as_ref(), &path, problems);
         let (pins, trusted) = (upstream.pins.unwrap_or_default(), upstream.trusted.unwrap_or(false));
+        let lacks = lacking(&upstream.required_env, &path, lookup, problems);
         let observe = upstream.unclassified == Some(Unclassified::Observe);
         let Some(transport) = transport(upstream, &path, base, problems) else { continue };
         if observe {
             allow_observing(&transport, listens_on_loopback, &path, problems);
         }
         let config =
-            UpstreamConfig { transport, observe_unclassified: observe, timeout, protocol, cache, pins, trusted };
+            UpstreamConfig { transport, observe_unclassified: observe, timeout, protocol, cache, pins, trusted, lacks };
         sound.insert(namespace, config);
     }
     sound
@@ -91,7 +93,21 @@ pub fn asked_server(
         cache: None,
         pins,
         trusted: false,
+        lacks: Vec::new(),
     })
+}
+
+/// Nothing set is as good as nothing there: servers take an empty token for one that is missing.
+fn lacking(required: &[String], path: &str, lookup: Lookup<'_>, problems: &mut Problems) -> Vec<String> {
+    let is_name = |name: &str| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(plain)
+    };
+    for (place, name) in required.iter().enumerate().filter(|(_, name)| !is_name(name)) {
+        problems.say(format!("{path}.required_env[{place}]"), format!("`{name}` is not the name of a variable"));
+    }
+    let set = |name: &String| lookup(name).is_some_and(|value| !value.is_empty());
+    required.iter().filter(|name| is_name(name) && !set(name)).cloned().collect()
 }
 
 fn timeout(upstream: &WrittenUpstream, path: &str, problems: &mut Problems) -> Duration {

@@ -48,6 +48,16 @@ fn an_empty_file_is_the_default() {
 }
 
 #[test]
+fn runs_of_tool_agents_are_bounded() {
+    let runs = load("").unwrap().limits.runs;
+    assert_eq!((runs.longest.as_secs(), runs.at_once, runs.tools, runs.parallel_tools), (600, 4, 2000, 64));
+    assert_eq!((runs.result_bytes, runs.deliverable_bytes), (256 << 10, 4 << 20));
+    let set = load("limits: { run_seconds: 5, runs: 1, result_bytes: 1KiB }").unwrap().limits.runs;
+    assert_eq!((set.longest.as_secs(), set.at_once, set.result_bytes), (5, 1, 1024));
+    assert_eq!(problems_of("limits: { runs: 0 }"), ["limits.runs: is 0, must be between 1 and 1000"]);
+}
+
+#[test]
 fn the_embedded_default_says_what_the_code_assumes() {
     let embedded = Config::parse(DEFAULT, None, &environment).unwrap();
     assert_eq!(embedded, Config::parse("", None, &environment).unwrap());
@@ -125,6 +135,10 @@ fn each_problem_is_told_at_its_path() {
         (
             "listen: { mcp: 0.0.0.0:1 }\nupstreams: { n: { command: b, unclassified: observe } }",
             "upstreams.n.unclassified: must be `deny`: `listen.mcp` is not a loopback address",
+        ),
+        (
+            "upstreams: { n: { command: b, required_env: ['A=1'] } }",
+            "upstreams.n.required_env[0]: `A=1` is not the name of a variable",
         ),
         (
             "upstreams: { n: { command: b, sharing: some } }",

@@ -152,6 +152,9 @@ pub struct WrittenUpstream {
     pub pins: Option<Pinning>,
     /// Whether what it says of its own tools may lower a suggested risk. Default false.
     pub trusted: Option<bool>,
+    /// Variables of the gateway's environment that the server cannot do without. Where one is missing, `check` says so and a
+    /// tool agent that needs the server is not run.
+    pub required_env: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -248,6 +251,18 @@ pub struct WrittenLimits {
     pub streams: Option<Count>,
     /// Approvals of one agent that may wait for a human at once. Default 100.
     pub pending_approvals: Option<Count>,
+    /// The longest a run of a tool agent may take. Default 600.
+    pub run_seconds: Option<Count>,
+    /// Runs of tool agents at once on this node. Default 4.
+    pub runs: Option<Count>,
+    /// Tools of one run. Default 2000.
+    pub run_tools: Option<Count>,
+    /// Tools that a parallel run calls at once. Default 64.
+    pub parallel_tools: Option<Count>,
+    /// The largest result that a deliverable keeps; of a larger one it says how large it was. Default 256KiB.
+    pub result_bytes: Option<Size>,
+    /// The largest deliverable. Default 4MiB.
+    pub deliverable_bytes: Option<Size>,
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]

@@ -53,6 +53,18 @@ pub(super) fn post(address: SocketAddr, question: &Question<'_>) -> io::Result<(
     Ok((status, answer))
 }
 
+/// Posts a document to the console's API and reads the answer as JSON.
+pub(super) fn post_api(address: SocketAddr, path: &str, key: &str, document: &Value) -> io::Result<(u16, Value)> {
+    let body = document.to_string();
+    let request = format!(
+        "POST {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nX-Api-Key: {key}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len(),
+    );
+    let (status, body) = exchange(address, request.as_bytes())?;
+    Ok((status, serde_json::from_slice(&body).map_err(|_| bad("the answer is not JSON"))?))
+}
+
 fn exchange(address: SocketAddr, request: &[u8]) -> io::Result<(u16, Vec<u8>)> {
     let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;

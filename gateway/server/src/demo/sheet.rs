@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use gateway_core::Autonomy;
 use serde_json::json;
 
+use super::agent::TASKS;
 use super::directory::Directory;
 use super::residents::{Residents, TENANT};
 use super::{Addresses, config_file};
@@ -41,6 +42,7 @@ pub(super) fn written(residents: &Residents, addresses: &Addresses, directory: &
             let (id, key) = (&agent.id, key.reveal());
             line(format!("\nFor your MCP client's mcp.json, as {id}:\n\n{}", client_file(addresses, key)));
             line(format!("\nOr by hand:\n\n{}", curl(addresses, key)));
+            line(format!("\nThe tool agent `supabase-agent`, run as {id}:\n\n{}", build(addresses, key)));
         }
         None => {
             let config = config_file(directory.path());
@@ -71,6 +73,15 @@ fn curl(addresses: &Addresses, key: &str) -> String {
         "curl -s http://{}/database/mcp -H 'x-api-key: {key}' -H 'content-type: application/json' \\\n  \
          -H 'accept: application/json, text/event-stream' -H 'mcp-protocol-version: 2025-11-25' \\\n  -d '{call}'",
         addresses.mcp
+    )
+}
+
+fn build(addresses: &Addresses, key: &str) -> String {
+    let question = json!({ "supabase/generate-sql": { "query": "top 10 conversations by date" } });
+    let request = json!({ "mode": "build", "payload": { "toolParams": question } });
+    format!(
+        "curl -s http://{}{TASKS} -H 'x-api-key: {key}' \\\n  -H 'content-type: application/json' -d '{request}'",
+        addresses.console
     )
 }
 

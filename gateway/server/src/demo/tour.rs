@@ -12,9 +12,11 @@ use gateway_core::verify::verify_chain;
 use gateway_store::Store;
 use serde_json::{Value, json};
 
-use super::post::{Question, is_up, post};
+use super::agent::{PAYLOAD, TASKS};
+use super::post::{Question, is_up, post, post_api};
 use super::residents::{Resident, Residents};
 use super::sheet::print;
+use super::Addresses;
 use crate::cli::Failure;
 use crate::config::Config;
 use crate::desk;
@@ -46,6 +48,8 @@ enum Expected {
     /// A person says yes to what this agent waits for.
     Approved,
     Decision(&'static str),
+    /// A run of the tool agent in which all tools succeeded.
+    Built,
 }
 
 fn story() -> Vec<Step> {
@@ -124,18 +128,26 @@ fn story() -> Vec<Step> {
             tool: Some(("list_messages", json!({ "folder": "outbox" }))),
             expected: Expected::Sent(1),
         },
+        Step {
+            title: "a tool agent asks the database a question, and each of its calls is judged",
+            who: Autonomy::A2,
+            path: TASKS,
+            tool: None,
+            expected: Expected::Built,
+        },
     ]
 }
 
 /// Every step is played, whatever came of the one before.
-pub(super) fn walk(address: SocketAddr, config: &Config, residents: &Residents) -> Outcome {
+pub(super) fn walk(addresses: Addresses, config: &Config, residents: &Residents) -> Outcome {
+    let address = addresses.mcp;
     if !comes_up(address) {
         print(&format!("the gateway does not answer at {address}"));
         return Outcome::Otherwise;
     }
     let mut outcome = Outcome::AsExpected;
     for (number, step) in story().iter().enumerate() {
-        let (held, told) = match play(address, config, residents, step) {
+        let (held, told) = match play(addresses, config, residents, step) {
             Ok((told, held)) => (held, told),
             Err(problem) => (false, problem),
         };
@@ -159,7 +171,7 @@ fn comes_up(address: SocketAddr) -> bool {
     false
 }
 
-fn play(address: SocketAddr, config: &Config, residents: &Residents, step: &Step) -> Result<(String, bool), String> {
+fn play(addresses: Addresses, config: &Config, residents: &Residents, step: &Step) -> Result<(String, bool), String> {
     let agent = residents.of(step.who).ok_or("there is no such agent")?;
     if step.expected == Expected::Approved {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -167,10 +179,25 @@ fn play(address: SocketAddr, config: &Config, residents: &Residents, step: &Step
         return approved.map(|told| (told, true)).map_err(|error| error.to_string());
     }
     let key = agent.key.as_ref().ok_or("its key is not known")?.reveal();
+    if step.expected == Expected::Built {
+        return run_tool_agent(addresses.console, key).map_err(|error| error.to_string());
+    }
     let method = if step.tool.is_some() { "tools/call" } else { "tools/list" };
     let question = Question { path: step.path, key, method, tool: step.tool.clone() };
-    let (status, answer) = post(address, &question).map_err(|error| error.to_string())?;
+    let (status, answer) = post(addresses.mcp, &question).map_err(|error| error.to_string())?;
     Ok(judged(status, &answer, step.expected))
+}
+
+/// With the payload that is shipped beside the agent.
+fn run_tool_agent(console: SocketAddr, key: &str) -> std::io::Result<(String, bool)> {
+    let payload: Value = serde_json::from_str(PAYLOAD)?;
+    let (status, answer) = post_api(console, TASKS, key, &json!({ "mode": "build", "payload": payload }))?;
+    let (done, all) = (answer.pointer("/metadata/successfulTools"), answer.pointer("/metadata/toolsExecuted"));
+    let (Some(done), Some(all)) = (done.and_then(Value::as_u64), all.and_then(Value::as_u64)) else {
+        return Ok((format!("HTTP {status}: {answer}"), false));
+    };
+    let summary = answer.pointer("/results/3/result/summary").and_then(Value::as_str).unwrap_or_default();
+    Ok((format!("{done} of {all} tools succeeded. {summary}"), status == 200 && done == 4 && all == 4))
 }
 
 /// What `portreeve approval approve` does.
@@ -219,7 +246,7 @@ fn judged(status: u16, answer: &Value, expected: Expected) -> (String, bool) {
             let masked = told.contains("[EMAIL]") && told.contains("[CARD]");
             (told, !failed && masked && !personal)
         }
-        Expected::Approved => (told, false),
+        Expected::Approved | Expected::Built => (told, false),
         Expected::Sent(wanted) => {
             let sent =
                 result.and_then(|result| result.pointer("/structuredContent/counts/outbox")).and_then(Value::as_u64);

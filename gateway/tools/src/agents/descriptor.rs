@@ -11,6 +11,7 @@ use serde_saphyr::{DuplicateKeyPolicy, MergeKeyPolicy, NonFiniteFloatPolicy};
 
 const LONGEST: usize = 256 * 1024;
 const DEEPEST: usize = 64;
+const LONGEST_NAME: usize = 255;
 
 const TOP: [&str; 4] = ["metadata", "communication", "configuration", "context"];
 const KNOWN: [&str; 9] = [
@@ -129,8 +130,13 @@ fn boolean(value: &Value, at: &str) -> Result<bool, BuildError> {
 
 pub(super) fn strings(value: &Value, at: &str) -> Result<Vec<String>, BuildError> {
     let items = value.as_array().ok_or_else(|| expected(at, "a list of strings"))?;
-    let text = |(place, item): (usize, &Value)| {
-        item.as_str().map(str::to_owned).ok_or_else(|| expected(&format!("{at}[{place}]"), "a string"))
+    let text = |(place, item): (usize, &Value)| match item.as_str() {
+        // They are stored with the run, and no name of anything has these.
+        Some(text) if text.contains(char::is_control) => {
+            Err(expected(&format!("{at}[{place}]"), "a string without control characters"))
+        }
+        Some(text) => Ok(text.to_owned()),
+        None => Err(expected(&format!("{at}[{place}]"), "a string")),
     };
     items.iter().enumerate().map(text).collect()
 }
@@ -141,6 +147,11 @@ pub(super) fn params_by_tool(value: &Value, at: &str) -> Result<Map<String, Valu
         object(params, &format!("{at}.{tool}"))?;
     }
     Ok(params.clone())
+}
+
+/// What is stored beside a run as a name: known to fit before anything runs.
+pub(super) fn one_line(text: &str) -> bool {
+    text.chars().count() <= LONGEST_NAME && !text.contains(char::is_control)
 }
 
 /// Anything but `parallel` is one after the other.
@@ -194,7 +205,8 @@ fn deliverable(written: &Map<String, Value>) -> Result<(Format, String), BuildEr
         form.0 = format.ok_or_else(|| expected(&format!("{at}.format"), "json, markdown or text"))?;
     }
     if let Some(kind) = present(fields, "type") {
-        form.1 = kind.as_str().ok_or_else(|| expected(&format!("{at}.type"), "a string"))?.to_owned();
+        let line = kind.as_str().filter(|kind| one_line(kind));
+        form.1 = line.ok_or_else(|| expected(&format!("{at}.type"), "one line of at most 255 letters"))?.to_owned();
     }
     Ok(form)
 }

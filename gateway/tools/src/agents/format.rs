@@ -37,15 +37,19 @@ impl Document {
         }
         let mut piece = self.written(tool, &outcome);
         let mut outcome = outcome;
-        if let Ok(result) = &outcome {
-            let bytes = result.to_string().len();
-            let full = self.content.len().saturating_add(piece.len()) > self.bounds.document_bytes;
-            if bytes > self.bounds.result_bytes || full {
-                // Whoever reads it knows that there was something, and how much.
-                outcome = Ok(json!({ "omitted": bytes }));
-                self.omitted += 1;
-                piece = self.written(tool, &outcome);
-            }
+        let bytes = match &outcome {
+            Ok(result) => result.to_string().len(),
+            Err(error) => error.len(),
+        };
+        let full = self.content.len().saturating_add(piece.len()) > self.bounds.document_bytes;
+        if bytes > self.bounds.result_bytes || full {
+            // Whoever reads it knows that there was something, and how much.
+            outcome = match outcome {
+                Ok(_) => Ok(json!({ "omitted": bytes })),
+                Err(_) => Err(format!("an error of {bytes} bytes, left out here")),
+            };
+            self.omitted += 1;
+            piece = self.written(tool, &outcome);
         }
         self.content.push_str(&piece);
         self.entries.push(entry(tool, &outcome));
@@ -185,10 +189,12 @@ mod tests {
         for _ in 0..10 {
             document.push("a/small", Ok(json!("y".repeat(60))));
         }
-        assert_eq!((document.successful(), document.failed()), (11, 0));
+        document.push("a/failed", Err("z".repeat(101)));
+        assert_eq!((document.successful(), document.failed()), (11, 1));
         assert!(document.omitted() > 5);
         let (content, entries) = document.finish();
         assert_eq!(entries[0]["result"], json!({ "omitted": 202 }));
+        assert_eq!(entries[11]["error"], "an error of 101 bytes, left out here");
         assert_eq!(serde_json::from_str::<Value>(&content).unwrap(), json!(entries));
         assert!(content.len() < 1500, "{}", content.len());
     }

@@ -4,7 +4,7 @@ use gateway_core::agents::ExecutionMode;
 use gateway_core::ports::BuildError;
 use serde_json::{Map, Value};
 
-use super::descriptor::{Configuration, execution_mode, params_by_tool, strings};
+use super::descriptor::{Configuration, execution_mode, one_line, params_by_tool, strings};
 
 /// What no request changes.
 const FIXED: [&str; 3] = ["security", "deliverable", "execution_capabilities"];
@@ -49,7 +49,10 @@ pub fn merge(configured: &Configuration, payload: &Map<String, Value>) -> Result
         None => configured.stop_on_error,
     };
     let title = match said("title") {
-        Some(title) => Some(title.as_str().ok_or_else(|| wrong("title", "a string"))?.to_owned()),
+        Some(title) => {
+            let line = title.as_str().filter(|title| one_line(title));
+            Some(line.ok_or_else(|| wrong("title", "one line of at most 255 letters"))?.to_owned())
+        }
         None => None,
     };
     let ignored = FIXED.iter().filter(|key| payload.contains_key(**key)).map(|key| format!("payload.{key}")).collect();
@@ -115,7 +118,10 @@ mod tests {
             (json!({ "tools": [1] }), "payload.tools[0]: expected a string"),
             (json!({ "toolParams": { "a/one": [] } }), "payload.toolParams.a/one: expected an object"),
             (json!({ "stopOnError": "no" }), "payload.stopOnError: expected true or false"),
-            (json!({ "title": 7 }), "payload.title: expected a string"),
+            (json!({ "tools": ["a/\0"] }), "payload.tools[0]: expected a string without control characters"),
+            (json!({ "title": 7 }), "payload.title: expected one line of at most 255 letters"),
+            (json!({ "title": "a\0" }), "payload.title: expected one line of at most 255 letters"),
+            (json!({ "title": "a".repeat(256) }), "payload.title: expected one line of at most 255 letters"),
         ] {
             assert_eq!(merged(payload.clone()).unwrap_err(), said, "{payload}");
         }

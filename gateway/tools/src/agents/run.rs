@@ -9,29 +9,26 @@ use futures::future::{self, BoxFuture, Either};
 use futures::{FutureExt, StreamExt, stream};
 use gateway_core::agents::{
     Deliverable, DeliverableMetadata, DeliverableVersion, ExecutionMode, NewDeliverable, RunStep, Step, Task,
-    TaskStatus, ToolAgent,
+    TaskStatus,
 };
 use gateway_core::ports::{
     Actor, BuildError, BuildRequest, Built, Clock, Progress, Runner, StoreError, Told, ToolAgents,
 };
-use gateway_core::{Gateway, Namespace, Route, TenantId, TraceId};
+use gateway_core::{Gateway, TenantId, TraceId};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
-use uuid::Uuid;
 
 use super::call::{Caller, Ended};
 use super::chain::Chained;
-use super::descriptor::{self, Configuration};
 use super::format::{Bounds, Document};
-use super::interpolate::{self, Scope};
-use super::merge::{self, Merged};
-use super::validate;
+use super::plan::{Plan, Ready};
 
-/// How long a server may take to say that it is there.
-const THERE_WITHIN: Duration = Duration::from_secs(5);
 /// Between tries to write down how a run ended.
 const AGAIN_AFTER: [Duration; 3] = [Duration::from_millis(250), Duration::from_secs(1), Duration::from_secs(4)];
+/// Letters of an error that are kept.
+const LONGEST_ERROR: usize = 2000;
 const LATE: &str = "the run's time was over";
+const STOPPED: &str = "the node was stopped before the run ended";
 
 #[derive(Debug, Clone, Copy)]
 pub struct RunLimits {
@@ -55,31 +52,20 @@ impl Default for RunLimits {
     }
 }
 
+/// The limits in force when a run begins: a changed configuration holds from the next one on.
+pub type CurrentLimits = Arc<dyn Fn() -> RunLimits + Send + Sync>;
+/// Resolves when whoever hosts runs can give them no more time.
+pub type CutOff = Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
+
 pub struct ToolAgentRunner {
     pub gateway: Arc<Gateway>,
     pub agents: Arc<dyn ToolAgents>,
     pub clock: Arc<dyn Clock>,
-    pub limits: RunLimits,
-}
-
-/// One tool of a run that is ready to be called.
-struct Ready {
-    full: String,
-    namespace: Namespace,
-    tool: String,
-    params: Map<String, Value>,
+    pub limits: CurrentLimits,
+    pub cut_off: CutOff,
 }
 
 type Attempted = (Step, Result<Value, String>);
-
-/// Everything that a run needs once it has been checked.
-struct Plan {
-    agent: ToolAgent,
-    configured: Configuration,
-    merged: Merged,
-    tools: Vec<Ready>,
-    continues: Option<Uuid>,
-}
 
 #[async_trait]
 impl Runner for ToolAgentRunner {
@@ -102,85 +88,6 @@ impl Runner for ToolAgentRunner {
 }
 
 impl ToolAgentRunner {
-    /// Nothing has run when this says no.
-    async fn checked(
-        &self,
-        tenant: TenantId,
-        slug: &str,
-        actor: &Actor,
-        request: &BuildRequest,
-    ) -> Result<Plan, BuildError> {
-        validate::mode(&request.mode, true)?;
-        let agent = self.agents.get(tenant, slug).await.map_err(|error| match error {
-            StoreError::NotFound(_) => BuildError::UnknownAgent(slug.to_owned()),
-            other => BuildError::Store(other),
-        })?;
-        validate::runnable(&agent)?;
-        let configured = descriptor::read(&agent.agent.yaml)?;
-        validate::mode(&request.mode, configured.supports_build)?;
-        let merged = merge::merge(&configured, &request.payload)?;
-        let named = validate::names(&merged.tools, self.limits.tools)?;
-        let scope = Scope { payload: &request.payload, metadata: &request.metadata };
-        let nothing = Map::new();
-        let mut filled = Vec::with_capacity(named.len());
-        for one in &named {
-            let written = merged.tool_params.get(one.full).and_then(Value::as_object).unwrap_or(&nothing);
-            filled.push(interpolate::params(one.full, written, scope)?);
-        }
-        let continues = self.known_deliverable(tenant, &agent, request).await?;
-        let engine = self.gateway.engine();
-        let needed = validate::namespaces(&named, &engine.namespaces(), |name| {
-            let namespace: Namespace = name.parse().ok()?;
-            engine.lacks(&namespace).map(<[String]>::to_vec)
-        })?;
-        self.there(&needed, actor).await?;
-        let mut tools = Vec::with_capacity(named.len());
-        for (one, params) in named.iter().zip(filled) {
-            let unknown =
-                || BuildError::UnknownNamespace { namespace: one.namespace.to_owned(), available: Vec::new() };
-            let namespace = one.namespace.parse::<Namespace>().map_err(|_| unknown())?;
-            tools.push(Ready { full: one.full.to_owned(), namespace, tool: one.tool.to_owned(), params });
-        }
-        drop(named);
-        Ok(Plan { agent, configured, merged, tools, continues })
-    }
-
-    async fn known_deliverable(
-        &self,
-        tenant: TenantId,
-        agent: &ToolAgent,
-        request: &BuildRequest,
-    ) -> Result<Option<Uuid>, BuildError> {
-        let Some(id) = request.continues()? else {
-            return Ok(None);
-        };
-        match self.agents.deliverable(tenant, id, None).await {
-            Ok(found) if found.agent_slug == agent.agent.slug => Ok(Some(id)),
-            Ok(_) | Err(StoreError::NotFound(_)) => Err(BuildError::UnknownDeliverable(id)),
-            Err(error) => Err(BuildError::Store(error)),
-        }
-    }
-
-    /// Every server that the run needs answers, asked all at once.
-    async fn there(&self, needed: &[Namespace], actor: &Actor) -> Result<(), BuildError> {
-        let caller = self.caller(actor);
-        let asked: Vec<BoxFuture<'_, bool>> =
-            needed.iter().map(|namespace| self.answers(&caller, namespace).boxed()).collect();
-        let answers = future::join_all(asked).await;
-        match needed.iter().zip(answers).find(|(_, there)| !there) {
-            Some((namespace, _)) => Err(BuildError::ServerDown(namespace.to_string())),
-            None => Ok(()),
-        }
-    }
-
-    async fn answers(&self, caller: &Caller<'_>, namespace: &Namespace) -> bool {
-        let Some(upstream) = self.gateway.engine().upstream(&Route::One(namespace.clone())) else {
-            return false;
-        };
-        let reached = async { upstream.available().await.is_ok() && caller.is_there(namespace).await };
-        self.within(THERE_WITHIN, reached).await.unwrap_or(false)
-    }
-
     async fn begin(&self, plan: &Plan, actor: &Actor, request: &BuildRequest) -> Result<Task, BuildError> {
         let (agent, started_at) = (&plan.agent, self.clock.now());
         let task = Task {
@@ -198,7 +105,7 @@ impl ToolAgentRunner {
             steps: Vec::new(),
             started_at,
             finished_at: None,
-            deadline: started_at.checked_add(self.limits.longest).unwrap_or(Timestamp::MAX),
+            deadline: started_at.checked_add(plan.limits.longest).unwrap_or(Timestamp::MAX),
         };
         self.agents.begin(&task).await.map_err(BuildError::Store)?;
         tracing::info!(
@@ -214,7 +121,7 @@ impl ToolAgentRunner {
     }
 
     async fn one_by_one(&self, plan: &Plan, actor: &Actor, begun: &Task, told: &Told) -> (Document, Vec<Step>) {
-        let mut document = Document::new(plan.configured.format, self.limits.bounds);
+        let mut document = Document::new(plan.configured.format, plan.limits.bounds);
         let (mut steps, mut chained) = (Vec::new(), Chained::default());
         for (place, ready) in plan.tools.iter().enumerate() {
             let mut params = ready.params.clone();
@@ -243,13 +150,13 @@ impl ToolAgentRunner {
         begun: &'a Task,
         told: &'a Told,
     ) -> (Document, Vec<Step>) {
-        let mut document = Document::new(plan.configured.format, self.limits.bounds);
+        let mut document = Document::new(plan.configured.format, plan.limits.bounds);
         let mut steps = Vec::new();
         let attempt = |(place, ready): (usize, &'a Ready)| {
             self.attempt(plan, actor, begun, told, (place, ready), ready.params.clone()).boxed()
         };
         let attempts: Vec<BoxFuture<'a, Option<Attempted>>> = plan.tools.iter().enumerate().map(attempt).collect();
-        let mut running = stream::iter(attempts).buffered(self.limits.at_once.max(1));
+        let mut running = stream::iter(attempts).buffered(plan.limits.at_once.max(1));
         while let Some(attempted) = running.next().await {
             if let Some((step, outcome)) = attempted {
                 document.push(&step.tool, outcome);
@@ -271,7 +178,7 @@ impl ToolAgentRunner {
     ) -> Option<Attempted> {
         let started_at = self.clock.now();
         let left = begun.deadline.duration_since(started_at);
-        let left = Duration::try_from(left).ok().filter(|left| !left.is_zero())?;
+        let left = Duration::try_from(left).ok().filter(|left| !left.is_zero() && !plan.is_cut_off())?;
         let (step, of) = (number(place + 1), number(plan.tools.len()));
         told(Progress::Started { step, of, tool: ready.full.clone() });
         let trace_id = TraceId::from_uuid(self.clock.fresh_id());
@@ -284,10 +191,16 @@ impl ToolAgentRunner {
             trace_id: trace_id.clone(),
             security: Arc::clone(&plan.configured.security),
         });
-        let caller = self.caller(actor);
-        let call = caller.call(&ready.namespace, &ready.tool, params, run);
-        let late = || Ended { outcome: Err(LATE.to_owned()), approval: None };
-        let Ended { outcome, approval } = self.within(left, call).await.unwrap_or_else(late);
+        let caller = self.caller(actor, plan.limits);
+        let call = caller.call(&ready.namespace, &ready.tool, params, run).boxed();
+        let call = self.within(left, future::select(call, plan.cut_off.clone()));
+        let cut = |what: &str| Ended { outcome: Err(what.to_owned()), approval: None };
+        let Ended { outcome, approval } = match call.await {
+            Some(Either::Left((ended, _))) => ended,
+            Some(Either::Right(_)) => cut(STOPPED),
+            None => cut(LATE),
+        };
+        let outcome = outcome.map_err(|error| kept(&error));
         let error = outcome.as_ref().err().cloned();
         told(Progress::Ended { step, success: outcome.is_ok(), error: error.clone() });
         let finished_at = self.clock.now();
@@ -300,7 +213,9 @@ impl ToolAgentRunner {
     async fn finish(&self, plan: Plan, begun: Task, document: Document, steps: Vec<Step>) -> Result<Built, BuildError> {
         let now = self.clock.now();
         let late = now >= begun.deadline;
-        let longest = self.limits.longest.as_secs();
+        let longest = plan.limits.longest.as_secs();
+        let late = late.then(|| format!("the run took longer than {longest} seconds"));
+        let late = late.or_else(|| plan.is_cut_off().then(|| STOPPED.to_owned()));
         let (successful, failed) = (document.successful(), document.failed());
         let metadata = DeliverableMetadata {
             tools_executed: successful + failed,
@@ -322,8 +237,8 @@ impl ToolAgentRunner {
             metadata,
         };
         let ended = Task {
-            status: if late { TaskStatus::Failed } else { TaskStatus::Completed },
-            error: late.then(|| format!("the run took longer than {longest} seconds")),
+            status: if late.is_some() { TaskStatus::Failed } else { TaskStatus::Completed },
+            error: late,
             finished_at: Some(now),
             steps,
             ..begun
@@ -358,12 +273,12 @@ impl ToolAgentRunner {
         }
     }
 
-    fn caller<'a>(&'a self, actor: &'a Actor) -> Caller<'a> {
-        Caller { gateway: &self.gateway, credential: &actor.credential, reply_bytes: self.limits.reply_bytes }
+    pub(super) fn caller<'a>(&'a self, actor: &'a Actor, limits: RunLimits) -> Caller<'a> {
+        Caller { gateway: &self.gateway, credential: &actor.credential, reply_bytes: limits.reply_bytes }
     }
 
     /// `None`: it took longer. What is dropped unfinished is cancelled.
-    async fn within<T>(&self, time: Duration, work: impl Future<Output = T> + Send) -> Option<T> {
+    pub(super) async fn within<T>(&self, time: Duration, work: impl Future<Output = T> + Send) -> Option<T> {
         match future::select(Box::pin(work), self.clock.pause(time)).await {
             Either::Left((done, _)) => Some(done),
             Either::Right(_) => None,
@@ -371,6 +286,28 @@ impl ToolAgentRunner {
     }
 }
 
+/// As much of an error as is kept, without what Postgres keeps in no text.
+fn kept(error: &str) -> String {
+    let error = error.replace('\0', "\u{fffd}");
+    match error.char_indices().nth(LONGEST_ERROR) {
+        Some((end, _)) => format!("{}...", error.get(..end).unwrap_or_default()),
+        None => error,
+    }
+}
+
 fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_kept_as_far_as_it_can_be() {
+        assert_eq!(kept("a\0é"), "a\u{fffd}é");
+        let long = kept(&"é".repeat(LONGEST_ERROR + 1));
+        assert!(long.ends_with("é...") && long.chars().count() == LONGEST_ERROR + 3);
+        assert_eq!(kept(&"é".repeat(LONGEST_ERROR)).chars().count(), LONGEST_ERROR);
+    }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gateway_core::Namespace;
-use gateway_core::definitions::{PinRule, Schema, SchemaCompiler as _, SchemaFault};
+use gateway_core::definitions::{Masked, PinRule, Schema, SchemaCompiler as _, SchemaFault};
 use gateway_core::gate::contracts::{CheckContract, ParamsCheck};
 use gateway_plugins::schema::Compiler;
 use gateway_upstream::evidence::server::checks as capabilities;
