@@ -69,7 +69,8 @@ pub fn that_acts(written: &[Token]) -> Option<String> {
     })
 }
 
-fn ends_something(token: &Token) -> bool {
+/// Whether a value or a name may end here.
+pub fn ends_something(token: &Token) -> bool {
     match token {
         Token::Word(_) => word(token).is_none_or(|word| !OPENS.contains(&word.as_str())),
         Token::RParen

@@ -5,6 +5,7 @@ use sqlparser::tokenizer::Token;
 
 use super::walk::Walk;
 use super::word;
+use crate::Dialect;
 
 /// Words of the grammar that a parenthesis may follow, in reads.
 const GRAMMAR: [&str; 85] = [
@@ -111,7 +112,12 @@ pub fn look(written: &[Token], walk: &mut Walk<'_>) {
             let ends = |own: &String| own.rsplit('.').next().is_some_and(|last| last.eq_ignore_ascii_case(&name));
             walk.ask.functions.iter().any(ends)
         };
-        if !shipped && !own() {
+        // SQLite searches a table that is written like a function; only a list says that there is such a table.
+        let table = || {
+            walk.ask.dialect == Dialect::Sqlite
+                && walk.ask.tables.is_some_and(|listed| listed.iter().any(|entry| entry.eq_ignore_ascii_case(&name)))
+        };
+        if !shipped && !own() && !table() {
             walk.not_listed(&name);
         }
     }

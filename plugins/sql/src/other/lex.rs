@@ -101,7 +101,7 @@ struct Scan<'a> {
     dialect: Dialect,
     escapes: Escapes,
     shape: Shape,
-    /// It is no statement to anybody: it ends inside of a quote or a comment, or a backslash stands alone before a quote.
+    /// It is no statement to anybody: it ends inside of a quote or a comment, or a backslash stands alone before a quote or another.
     nonsense: bool,
 }
 
@@ -120,7 +120,7 @@ impl Scan<'_> {
                 '\'' | '"' | '`' => self.quoted(next, before)?,
                 '[' if self.dialect == Sqlite => self.bracketed()?,
                 '[' | ']' | '\\' | '{' | '}' => {
-                    self.nonsense = self.rest.starts_with("\\'") || self.rest.starts_with("\\\"");
+                    self.nonsense = ["\\'", "\\\"", "\\\\"].iter().any(|pair| self.rest.starts_with(pair));
                     return Err(syntax(format!("`{next}` outside of quotes is not understood")));
                 }
                 '-' if self.rest.starts_with("--") => self.line_comment(2)?,

@@ -1,8 +1,10 @@
 //! Reads of SQLite and MySQL that the parser has no grammar for, put into words that it has. Only it sees them so: what they do
 //! not change is which names stand where, and that is all that is asked of the tree. What is sent is what was written.
 
+use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use super::alias::ends_something;
 use super::word;
 use crate::Dialect;
 
@@ -22,8 +24,8 @@ const UNITS: [&str; 11] = [
 ];
 
 /// Words that one of the others has.
-const RARE: [&str; 10] =
-    ["IS", "MATERIALIZED", "INDEXED", "EXCLUDE", "MOD", "SOUNDS", "MEMBER", "TABLE", "DESCRIBE", "DESC"];
+const RARE: [&str; 11] =
+    ["IS", "ISNULL", "MATERIALIZED", "INDEXED", "EXCLUDE", "MOD", "SOUNDS", "MEMBER", "TABLE", "DESCRIBE", "DESC"];
 
 pub fn words(tokens: Vec<TokenWithSpan>, dialect: Dialect) -> Vec<TokenWithSpan> {
     match dialect {
@@ -85,6 +87,9 @@ fn of_sqlite<'t>(
             let at = if is(behind(1), "NOT") { 2 } else { 1 };
             (!is_one_of(behind(at), &own)).then(|| (1, vec![Token::Eq]))
         }
+        "ISNULL" if before(1).is_some_and(ends_something) && behind(1) != Some(&Token::LParen) => {
+            Some((1, vec![keyword("IS"), keyword("NULL")]))
+        }
         "AS" if is(behind(1), "MATERIALIZED") && behind(2) == Some(&Token::LParen) => Some((2, vec![keyword("AS")])),
         "AS" if is(behind(1), "NOT") && is(behind(2), "MATERIALIZED") && behind(3) == Some(&Token::LParen) => {
             Some((3, vec![keyword("AS")]))
@@ -112,11 +117,13 @@ fn of_mysql<'t>(
         return Some((1, vec![keyword("NOT")]));
     }
     match word(token)?.as_str() {
-        "MOD" if behind(1) != Some(&Token::LParen) && before(1).is_some_and(ends_a_value) => {
+        "MOD" if behind(1) != Some(&Token::LParen) && before(1).is_some_and(ends_something) => {
             Some((1, vec![Token::Mod]))
         }
-        "SOUNDS" if is(behind(1), "LIKE") && before(1).is_some_and(ends_a_value) => Some((1, Vec::new())),
-        "MEMBER" if is(behind(1), "OF") && behind(2) == Some(&Token::LParen) && before(1).is_some_and(ends_a_value) => {
+        "SOUNDS" if is(behind(1), "LIKE") && before(1).is_some_and(ends_something) => Some((1, Vec::new())),
+        "MEMBER"
+            if is(behind(1), "OF") && behind(2) == Some(&Token::LParen) && before(1).is_some_and(ends_something) =>
+        {
             Some((2, vec![Token::Eq]))
         }
         unit if UNITS.contains(&unit) => {
@@ -130,7 +137,7 @@ fn of_mysql<'t>(
         // `DESCRIBE t a`: of one column.
         "DESCRIBE" | "DESC" if is_first(before(1)) => match (behind(1), behind(2), behind(3)) {
             (Some(table @ Token::Word(_)), Some(Token::Word(_)), None | Some(Token::EOF | Token::SemiColon))
-                if ends_a_value(table) =>
+                if is_name(table) =>
             {
                 Some((3, vec![keyword("DESCRIBE"), table.clone()]))
             }
@@ -144,11 +151,7 @@ fn is_first(before: Option<&Token>) -> bool {
     matches!(before, None | Some(Token::SemiColon))
 }
 
-/// What an operator may follow.
-fn ends_a_value(token: &Token) -> bool {
-    match token {
-        Token::Word(name) => name.quote_style.is_some() || name.keyword == sqlparser::keywords::Keyword::NoKeyword,
-        Token::RParen | Token::Number(..) | Token::SingleQuotedString(_) | Token::DoubleQuotedString(_) => true,
-        _ => false,
-    }
+/// Whether it is surely the name of a table.
+fn is_name(token: &Token) -> bool {
+    matches!(token, Token::Word(name) if name.quote_style.is_some() || name.keyword == Keyword::NoKeyword)
 }

@@ -6,7 +6,7 @@ use sqlparser::ast::{
     Distinct, Expr, FunctionArg, FunctionArgExpr, GroupByExpr, GroupByWithModifier, Join, JoinConstraint, JoinOperator,
     JsonTableColumn, LimitClause, NamedWindowExpr, ObjectName, ObjectNamePart, OrderBy, OrderByExpr, OrderByKind,
     OrderBySort, Query, Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement,
-    TableFactor, TableWithJoins, TopQuantity, WildcardAdditionalOptions,
+    TableFactor, TableSample, TableSampleKind, TableWithJoins, TopQuantity, WildcardAdditionalOptions,
 };
 
 use super::acts;
@@ -253,9 +253,10 @@ impl<'a> Walk<'a> {
                 sample,
                 index_hints: _,
             } => {
-                if !with_hints.is_empty() || version.is_some() || json_path.is_some() || sample.is_some() {
+                if !with_hints.is_empty() || version.is_some() || json_path.is_some() {
                     self.unknown("what follows a table's name");
                 }
+                sample.iter().for_each(|sample| self.sample(sample));
                 match args {
                     None => self.table(name),
                     Some(args) if args.settings.is_none() => {
@@ -266,9 +267,7 @@ impl<'a> Walk<'a> {
                 }
             }
             TableFactor::Derived { lateral: _, subquery, alias: _, sample } => {
-                if sample.is_some() {
-                    self.unknown("a sample");
-                }
+                sample.iter().for_each(|sample| self.sample(sample));
                 self.query(subquery);
             }
             TableFactor::Function { lateral: _, name, args, with_ordinality: _, alias: _ } => {
@@ -282,6 +281,15 @@ impl<'a> Walk<'a> {
             TableFactor::NestedJoin { table_with_joins, alias: _ } => self.joined(table_with_joins),
             _ => self.unknown("what stands in FROM"),
         }
+    }
+
+    fn sample(&mut self, sample: &TableSampleKind) {
+        let (TableSampleKind::BeforeTableAlias(sample) | TableSampleKind::AfterTableAlias(sample)) = sample;
+        let TableSample { modifier: _, name: _, quantity, seed: _, bucket, offset } = sample.as_ref();
+        if bucket.is_some() {
+            self.unknown("this form of a sample");
+        }
+        self.exprs(quantity.iter().map(|quantity| &quantity.value).chain(offset));
     }
 
     fn column(&mut self, column: &JsonTableColumn) {

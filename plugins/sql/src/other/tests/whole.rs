@@ -1,20 +1,17 @@
 //! Many statements at once: corpora, what was refused before, and texts without end.
 #![allow(clippy::indexing_slicing)]
 
-use std::time::Instant;
-
 use super::{guard, told};
 use crate::{Ask, Dialect};
 use Dialect::{Generic, Mysql, Sqlite};
 
-/// `tests/corpora/sql`: what SQLite itself did with each statement, and what MariaDB's manual says of them. The parser knows neither
-/// shifts nor `IS` between any two values in SQLite, and no `!` in MySQL: those reads are refused.
+/// `tests/corpora/sql`: what SQLite itself did with each statement, and what MariaDB's manual says of them.
 #[test]
 fn no_statement_that_acts_passes_and_reads_do() {
     let guard = guard();
-    for (text, dialect, most) in [
-        (include_str!("../../../../../tests/corpora/sql/sqlite.jsonl"), Sqlite, 2),
-        (include_str!("../../../../../tests/corpora/sql/mysql.jsonl"), Mysql, 1),
+    for (text, dialect) in [
+        (include_str!("../../../../../tests/corpora/sql/sqlite.jsonl"), Sqlite),
+        (include_str!("../../../../../tests/corpora/sql/mysql.jsonl"), Mysql),
     ] {
         let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
         let (mut passed, mut refused) = (Vec::new(), Vec::new());
@@ -28,7 +25,7 @@ fn no_statement_that_acts_passes_and_reads_do() {
             }
         }
         assert!(passed.is_empty(), "{dialect} let through:\n{}", passed.join("\n"));
-        assert!(refused.len() <= most, "{dialect} refused:\n{}", refused.join("\n"));
+        assert!(refused.is_empty(), "{dialect} refused:\n{}", refused.join("\n"));
     }
 }
 
@@ -86,46 +83,63 @@ fn old_refusals_stand() {
 #[test]
 fn depth_and_length_are_bounded() {
     let chain = |operator: &str, count: usize| format!("select {}1", format!("1{operator}").repeat(count));
+    // What each is to all three. Of one the parsers differ: there it counts that it comes to an end.
     let texts = vec![
-        format!("select {}1", "(".repeat(20_000)),
-        format!("select {}1{}", "(".repeat(20_000), ")".repeat(20_000)),
-        format!("select {}1{}", "(".repeat(31), ")".repeat(31)),
-        format!("select {}1{}", "(select ".repeat(31), ")".repeat(31)),
-        format!("select * from {}t{}", "(".repeat(31), ")".repeat(31)),
-        format!("select * from {}t{}", "(select * from ".repeat(31), ")".repeat(31)),
-        format!("select * from {}", "(t join ".repeat(31)),
-        format!("select {}", "f(".repeat(31)),
-        format!("select {}a", "a in (select ".repeat(31)),
-        format!("select {}1", "not ".repeat(20_000)),
-        format!("select {}1", "- ".repeat(20_000)),
-        format!("select {}1 end", "case when 1 then ".repeat(10_000)),
-        chain("+", 100_000),
-        chain(" and ", 900),
-        chain(" || ", 900),
-        chain(" union select ", 100),
-        chain(" union select ", 10_000),
-        format!("select {}", "a.".repeat(50_000)),
-        format!("select * from t{}", " join t".repeat(60)),
-        format!("select * from t{}", " join t".repeat(10_000)),
-        format!("select {}1", "1, ".repeat(60_000)),
-        format!("select * from t where a in ({}1)", "'abcdefgh', ".repeat(18_000)),
-        format!("with {} select 1", vec!["a as (select 1)"; 500].join(", ")),
-        format!("select {}1", "interval ".repeat(5_000)),
-        format!("select cast(1 as {}", "array<".repeat(5_000)),
-        "select ".repeat(20_000),
-        "with a as (".repeat(20_000),
-        "explain ".repeat(20_000),
+        ("too_deep", format!("select {}1", "(".repeat(20_000))),
+        ("too_deep", format!("select {}1{}", "(".repeat(20_000), ")".repeat(20_000))),
+        ("allow", format!("select {}1{}", "(".repeat(31), ")".repeat(31))),
+        ("syntax", format!("select {}1{}", "(select ".repeat(31), ")".repeat(31))),
+        ("", format!("select * from {}t{}", "(".repeat(31), ")".repeat(31))),
+        ("syntax", format!("select * from {}t{}", "(select * from ".repeat(31), ")".repeat(31))),
+        ("syntax", format!("select * from {}", "(t join ".repeat(31))),
+        ("syntax", format!("select {}", "f(".repeat(31))),
+        ("syntax", format!("select {}a", "a in (select ".repeat(31))),
+        ("too_deep", format!("select {}1", "not ".repeat(20_000))),
+        ("too_deep", format!("select {}1", "- ".repeat(20_000))),
+        ("too_deep", format!("select {}1 end", "case when 1 then ".repeat(10_000))),
+        ("too_deep", chain("+", 100_000)),
+        ("allow", chain(" and ", 900)),
+        ("allow", chain(" || ", 900)),
+        ("allow", chain(" union select ", 100)),
+        ("too_deep", chain(" union select ", 10_000)),
+        ("too_deep", format!("select {}", "a.".repeat(50_000))),
+        ("allow", format!("select * from t{}", " join t".repeat(60))),
+        ("too_deep", format!("select * from t{}", " join t".repeat(10_000))),
+        ("allow", format!("select {}1", "1, ".repeat(60_000))),
+        ("allow", format!("select * from t where a in ({}1)", "'abcdefgh', ".repeat(18_000))),
+        ("allow", format!("with {} select 1", vec!["a as (select 1)"; 500].join(", "))),
+        ("too_deep", format!("select {}1", "interval ".repeat(5_000))),
+        ("too_deep", format!("select cast(1 as {}", "array<".repeat(5_000))),
+        ("too_deep", "select ".repeat(20_000)),
+        ("too_deep", "with a as (".repeat(20_000)),
+        ("too_deep", "explain ".repeat(20_000)),
     ];
     let work = move || {
         let guard = guard();
-        for text in &texts {
+        for (expected, text) in &texts {
             for dialect in [Sqlite, Mysql, Generic] {
-                let begun = Instant::now();
-                let read = guard.read_anew(text, &Ask::of(dialect));
+                let read = told(&guard.read_anew(text, &Ask::of(dialect)));
                 let beginning: String = text.chars().take(60).collect();
-                println!("{:?} {dialect} {} {beginning}", begun.elapsed(), told(&read));
+                assert!(read.ends_with(expected), "{dialect}: {beginning}: {read}");
             }
         }
     };
     std::thread::Builder::new().stack_size(2 << 20).spawn(work).unwrap().join().unwrap();
+}
+
+/// Every name is looked up once: with a walk through all of them for each, this takes minutes.
+#[test]
+fn many_names_are_looked_up_and_not_walked_through() {
+    let names = |name: &str| (0..20_000).map(|number| format!("{name}{number}")).collect::<Vec<_>>();
+    let defined: Vec<_> = names("a").into_iter().map(|name| format!("{name} as (select 1)")).collect();
+    let many = format!("with {} select 1 from {}", defined.join(", "), names("A").join(", "));
+    let functions: Vec<_> = names("f").into_iter().map(|name| format!("lower('x') {name}")).collect();
+    let columns: Vec<_> = names("f").into_iter().map(|name| format!("{name}.{name}")).collect();
+    let ranges = format!("select {} from {}", columns.join(", "), functions.join(", "));
+    let guard = guard();
+    let listed = ["notes".to_owned()];
+    for (text, dialect) in [(&many, Sqlite), (&many.to_ascii_lowercase(), Mysql), (&ranges, Dialect::Postgres)] {
+        let read = guard.read_anew(text, &Ask { tables: Some(&listed), ..Ask::of(dialect) });
+        assert!(read.allowed(), "{dialect}: {:?}", read.refused);
+    }
 }
