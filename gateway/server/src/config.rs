@@ -31,7 +31,7 @@ use gateway_upstream::{CacheRule, Protocol};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use built_in::{Backend, Llm, Supabase};
+pub use built_in::{Backend, Llm, Supabase, SupabaseConfig};
 pub use document::{nearest, parse, read};
 pub use gate::{EvidenceSource, Gate, GateProvider};
 pub use problem::{Problem, Problems};

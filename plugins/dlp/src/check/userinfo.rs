@@ -7,7 +7,7 @@ pub fn holds(value: &str) -> bool {
     let port = password.bytes().take_while(u8::is_ascii_digit).count();
     // A port ends where a path, a list or a query begins.
     !((1..=5).contains(&port)
-        && password.bytes().nth(port).is_some_and(|next| matches!(next, b'/' | b',' | b';' | b'?' | b'|')))
+        && password.as_bytes().get(port).is_some_and(|next| matches!(next, b'/' | b',' | b';' | b'?' | b'|')))
 }
 
 #[cfg(test)]

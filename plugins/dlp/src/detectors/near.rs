@@ -42,6 +42,9 @@ struct Group {
     behind: fn(u8) -> bool,
 }
 
+/// Who belongs to a group, and behind which bytes a match of theirs may begin.
+type Kind = (fn(&LedTo) -> bool, fn(u8) -> bool);
+
 /// Built once for a set of detectors.
 #[derive(Default)]
 pub(super) struct Near {
@@ -63,7 +66,7 @@ impl Near {
                 set(&mut near.required, one.index);
             }
         }
-        let kinds: [(fn(&LedTo) -> bool, fn(u8) -> bool); 3] = [
+        let kinds: [Kind; 3] = [
             (
                 |one| !one.narrows && matches!(one.boundary, Boundary::Word | Boundary::Token),
                 |byte| !byte.is_ascii_alphanumeric(),
