@@ -37,6 +37,7 @@ pub enum ToolAgentVerb {
     /// One run: its steps, each with its trace
     Task(TaskArgs),
     /// What a run made: the newest version, or another
+    #[command(disable_version_flag = true)]
     Deliverable(DeliverableArgs),
 }
 
