@@ -37,7 +37,8 @@ async fn apply_run_and_look() {
         let listed = world.cli_json(&["tool-agent", "list", "--tenant", "acme"]);
         assert_eq!((&listed[0]["slug"], &listed[0]["acts_as"]), (&json!("reader"), &json!("reader")), "{listed}");
 
-        let payload = file(&world, "payload.json", &json!({ "toolParams": { "crm/find": { "q": "{{metadata.who}}" } } }));
+        let payload =
+            file(&world, "payload.json", &json!({ "toolParams": { "crm/find": { "q": "{{metadata.who}}" } } }));
         let metadata = file(&world, "metadata.json", &json!({ "who": "Ada" }));
         let run = ["tool-agent", "run", "acme/reader", "--payload", &payload, "--metadata", &metadata];
         // As its own agent, at A1: the write is refused and the answer is no.
@@ -86,7 +87,11 @@ async fn what_is_wrong_is_said() {
     let (world, stub) = on(Kind::Sqlite).await;
     for (slug, configuration, said) in [
         ("none", json!({}), "No tools configured for this agent"),
-        ("plain", json!({ "tools": ["get-schema"] }), "Tool 'get-schema' must include namespace: expected 'namespace/tool'"),
+        (
+            "plain",
+            json!({ "tools": ["get-schema"] }),
+            "Tool 'get-schema' must include namespace: expected 'namespace/tool'",
+        ),
         ("far", json!({ "tools": ["x/y"] }), "Unknown namespace 'x'. Available: adp, "),
     ] {
         let written = file(&world, "agent.json", &record(slug, &configuration));

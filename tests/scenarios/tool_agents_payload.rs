@@ -180,7 +180,16 @@ async fn a_deliverable_has_its_agents_form() {
     let agent = world.agent("a-1", "A1");
     for (format, parts) in [
         ("json", vec!["[\n  {\n    \"tool\": \"crm/find\",\n    \"success\": true,"]),
-        ("markdown", vec!["# Tool Execution Results\n", "## crm/find\n", "**Status:** Success", "**Status:** Failed", "**Error:** "]),
+        (
+            "markdown",
+            vec![
+                "# Tool Execution Results\n",
+                "## crm/find\n",
+                "**Status:** Success",
+                "**Status:** Failed",
+                "**Error:** ",
+            ],
+        ),
         ("text", vec!["crm/find: SUCCESS\n", "crm/challenge: FAILED - "]),
     ] {
         let slug = format!("as-{format}");
@@ -212,7 +221,8 @@ async fn a_run_is_in_the_log() {
     let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let lines: Vec<Value> = lines.filter(|line| line.to_string().contains("tool agent acme/reader")).collect();
     let [begun, ended] = lines.as_slice() else { panic!("{lines:?}") };
-    for part in ["\"agent.slug\":\"reader\"", "crm/find, crm/list", "\"mode\":\"sequential\"", "\"stop_on_error\":true"] {
+    for part in ["\"agent.slug\":\"reader\"", "crm/find, crm/list", "\"mode\":\"sequential\"", "\"stop_on_error\":true"]
+    {
         assert!(begun.to_string().contains(part), "{part} is missing from {begun}");
     }
     assert!(begun.to_string().contains(built["task"]["id"].as_str().unwrap()));

@@ -27,7 +27,7 @@ async fn slack_and_notion_are_driven_by_configuration() {
     }
     let world = world.start();
     let agent = world.agent("a-1", "A1");
-    let listed = agent.tools("/mcp").await;
+    let listed = agent.modern().tools("/mcp").await;
     for tool in ["slack__channels_list", "notion__API-get-self", "git__git_log"] {
         assert!(listed.iter().any(|name| name == tool), "{tool} is not in {listed:?}");
     }
@@ -49,11 +49,17 @@ async fn slack_and_notion_are_driven_by_configuration() {
                 assert!(!said.contains(ours), "{tool}: {said}");
             }
         }
-        assert_eq!((&built["results"][0]["success"], &built["results"][3]["success"]), (&json!(true), &json!(true)), "{built}");
+        assert_eq!(
+            (&built["results"][0]["success"], &built["results"][3]["success"]),
+            (&json!(true), &json!(true)),
+            "{built}"
+        );
         assert!(built["results"][3].to_string().contains("a teapot"));
         assert_eq!(built["deliverable"]["metadata"]["toolsExecuted"], 4);
     }
-    world.eventually("SELECT count(*) FROM agent_traces WHERE agent_id = 'a-1' AND description LIKE '% allowed'", 8).await;
+    world
+        .eventually("SELECT count(*) FROM agent_traces WHERE agent_id = 'a-1' AND description LIKE '% allowed'", 8)
+        .await;
 
     // acceptance 85, acceptance 89: one that is gone, and one that nobody has.
     drop(notion);

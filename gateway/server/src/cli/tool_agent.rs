@@ -37,6 +37,7 @@ pub enum ToolAgentVerb {
     /// One run: its steps, each with its trace
     Task(TaskArgs),
     /// What a run made: the newest version, or another
+    #[command(disable_version_flag = true)]
     Deliverable(DeliverableArgs),
 }
 
@@ -124,7 +125,8 @@ async fn apply(args: ApplyArgs) -> Result<(), Failure> {
     let record: NewToolAgent = json_file(&args.file)?;
     let config = args.common.place.config()?;
     let store = args.common.store().await?;
-    let applied = desk::without_rules(&store, &config).put_tool_agent(&operator(), &record, args.acts_as.as_ref()).await;
+    let applied =
+        desk::without_rules(&store, &config).put_tool_agent(&operator(), &record, args.acts_as.as_ref()).await;
     store.close().await;
     let (agent, is_new) = applied.map_err(|error| refused(&args.file, &error))?;
     // It is kept all the same: what a descriptor means is found when it is run.

@@ -35,7 +35,8 @@ pub fn config(written: WrittenConfig, file: Option<&Path>, lookup: Lookup<'_>, p
     let audit = audit(written.audit, &store, base, problems);
     let gate = gate(written.gate, &store, base, problems);
     let tool_separator = separator(written.tool_separator, problems);
-    let upstreams = upstreams(written.upstreams, &tool_separator, listen.mcp.ip().is_loopback(), (base, lookup), problems);
+    let upstreams =
+        upstreams(written.upstreams, &tool_separator, listen.mcp.ip().is_loopback(), (base, lookup), problems);
     let replaced = upstreams.keys().any(|namespace| namespace.as_str() == gateway_tools::supabase::NAMESPACE);
     Config {
         file: file.map(Path::to_owned),

@@ -12,11 +12,11 @@ use gateway_core::verify::verify_chain;
 use gateway_store::Store;
 use serde_json::{Value, json};
 
+use super::Addresses;
 use super::agent::{PAYLOAD, TASKS};
 use super::post::{Question, is_up, post, post_api};
 use super::residents::{Resident, Residents};
 use super::sheet::print;
-use super::Addresses;
 use crate::cli::Failure;
 use crate::config::Config;
 use crate::desk;

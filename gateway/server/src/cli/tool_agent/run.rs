@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use gateway_core::desk::Asker;
 use gateway_core::identity::Credential;
-use gateway_core::ports::{Built, BuildRequest, Runner};
+use gateway_core::ports::{BuildRequest, Built, Runner};
 use serde_json::{Map, Value, json};
 use tokio::runtime::Handle;
 use uuid::Uuid;
@@ -77,9 +77,8 @@ async fn one(
     let Named { organization, slug } = &args.agent;
     let (asker, credential) = who(args.key.as_deref(), node).await?;
     let actor = desk.actor(&asker, organization, slug, &credential).await;
-    let (tenant, actor) = actor.map_err(|error| {
-        Failure::of(&error).with_hint("`portreeve tool-agent list` names them all")
-    })?;
+    let (tenant, actor) =
+        actor.map_err(|error| Failure::of(&error).with_hint("`portreeve tool-agent list` names them all"))?;
     let teller = Teller::start(&format!("{organization}/{slug} as {}", actor.acts_as));
     let drain = Drain::new();
     let runner = HostedRunner::new(node, &Handle::current(), &drain, PATIENCE);
