@@ -114,7 +114,7 @@ impl<'w> Walk<'w, '_> {
             let part = shown.get(from..until).unwrap_or_default();
             let whole = end.is_some() && line.own && !holds_document(shown);
             let ranges: Vec<Range<usize>> = if whole {
-                vec![from..until]
+                std::iter::once(from..until).collect()
             } else {
                 // What is in the first string was found there.
                 let least = if end.is_some() && line.own { RUN } else { LONG_RUN };
