@@ -3,6 +3,7 @@
 //! A statement is put inside a query of ours, which counts its rows and gives each as JSON: every type has a text so, and
 //! column order stays. Statements are never prepared by name, so that poolers which share connections are fine.
 
+use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -10,9 +11,11 @@ use async_trait::async_trait;
 use futures::TryStreamExt;
 use gateway_core::policies::Dialect;
 use gateway_core::ports::{ColumnInfo, ReadLimits, ReadOnlyDatabase, Rows, StoreError, TableInfo};
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions, Postgres};
-use sqlx::{AssertSqlSafe, Column, ConnectOptions, Row, Transaction};
+use sqlx::{AssertSqlSafe, ConnectOptions, Row, Transaction};
 use tokio::sync::OnceCell;
 
 use crate::failure::unavailable;
@@ -102,10 +105,14 @@ impl PostgresReader {
     async fn read(&self, sql: &str, limits: ReadLimits) -> Result<Rows, StoreError> {
         let mut reading = self.begun(limits.timeout).await?;
         let told = |error| said(error, limits.timeout);
-        // One row of nulls: the names of the columns, though the statement itself is not run.
-        let names = format!("SELECT q.* FROM (SELECT 1) AS one LEFT JOIN (\n{sql}\n) AS q ON false");
-        let row = sqlx::query(AssertSqlSafe(names)).persistent(false).fetch_one(&mut *reading).await.map_err(told)?;
-        let columns = row.columns().iter().map(|column| column.name().to_owned()).collect();
+        // One row of nulls: the names of the columns, though the statement itself is not run. As JSON, because a column of a
+        // type that is not known yet would be asked about in the middle.
+        let names = format!(
+            "SELECT row_to_json(r)::text FROM (SELECT q.* FROM (SELECT 1) AS one LEFT JOIN (\n{sql}\n) AS q ON false) AS r"
+        );
+        let names: String =
+            sqlx::query_scalar(AssertSqlSafe(names)).persistent(false).fetch_one(&mut *reading).await.map_err(told)?;
+        let Names(columns) = serde_json::from_str(&names).map_err(unavailable)?;
         let most = limits.max_rows.saturating_add(1);
         let wrapped = format!("SELECT row_to_json(q)::text FROM (\n{sql}\n) AS q LIMIT {most}");
         let mut found = Rows { columns, rows: Vec::new(), truncated: false };
@@ -189,6 +196,33 @@ impl ReadOnlyDatabase for PostgresReader {
     async fn query(&self, sql: &str, limits: ReadLimits) -> Result<Rows, StoreError> {
         // The server's own limit does not hold for what is only being fetched.
         within(limits.timeout, self.read(sql, limits)).await
+    }
+}
+
+/// The names in a JSON object, in their order, also where one stands twice.
+struct Names(Vec<String>);
+
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(object: D) -> Result<Self, D::Error> {
+        object.deserialize_map(NamesVisitor)
+    }
+}
+
+struct NamesVisitor;
+
+impl<'de> Visitor<'de> for NamesVisitor {
+    type Value = Names;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a row as an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Names, A::Error> {
+        let mut names = Vec::new();
+        while let Some((name, IgnoredAny)) = map.next_entry::<String, IgnoredAny>()? {
+            names.push(name);
+        }
+        Ok(Names(names))
     }
 }
 
