@@ -29,7 +29,7 @@ fn told(error: Errno) -> ShelfError {
     }
 }
 
-fn failed(error: std::io::Error) -> ShelfError {
+fn failed(error: &std::io::Error) -> ShelfError {
     ShelfError::Failed(error.to_string())
 }
 
@@ -40,7 +40,7 @@ impl Directory {
             Ok(file) if file.metadata().is_ok_and(|data| data.is_dir()) => Ok(Self(file)),
             Ok(_) => Err(ShelfError::Missing),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(ShelfError::Missing),
-            Err(error) => Err(failed(error)),
+            Err(error) => Err(failed(&error)),
         }
     }
 
@@ -61,11 +61,11 @@ impl Directory {
         // Without blocking: a pipe would wait for its writer.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = File::from(openat(&self.0, name, flags, Mode::empty()).map_err(told)?);
-        if !file.metadata().map_err(failed)?.is_file() {
+        if !file.metadata().map_err(|error| failed(&error))?.is_file() {
             return Err(ShelfError::Failed("is not a file".into()));
         }
         let mut bytes = Vec::new();
-        file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+        file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
         if bytes.len() as u64 > most { Err(ShelfError::TooLarge(most)) } else { Ok(bytes) }
     }
 
@@ -76,7 +76,7 @@ impl Directory {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = openat(&self.0, draft.as_str(), flags, Mode::RUSR | Mode::WUSR).map_err(told)?;
         let mut file = File::from(opened);
-        let whole = file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed);
+        let whole = file.write_all(bytes).and_then(|()| file.sync_all()).map_err(|error| failed(&error));
         let named = whole.and_then(|()| renameat(&self.0, draft.as_str(), &self.0, name).map_err(told));
         if named.is_err() {
             self.remove(&draft)?;
