@@ -1,6 +1,8 @@
 //! What gates decide, over MCP: the truth tables on real evidence, the ways from stage to stage, and time that only triggers
 //! tell. The engine's own tests have every row; here the rows meet providers, store and wire.
 
+#![expect(clippy::needless_pass_by_value, reason = "documents are written where they are given")]
+
 use portreeve_tests::{Agent, Kind, World};
 use serde_json::{Value, json};
 

@@ -169,8 +169,8 @@ pub async fn run(verb: GateVerb) -> Result<(), Failure> {
         GateVerb::Verify(args) => {
             let document = object(json!({ "runpack_dir": args.dir, "manifest_path": args.manifest }));
             let answer = ask_for(&args.whose, "runpack_verify", document).await?;
-            args.whose.common.output().answer(&answer, || checked(&answer["report"]))?;
-            passed(&answer["report"])
+            args.whose.common.output().answer(&answer, || checked(at(&answer, "/report")))?;
+            passed(at(&answer, "/report"))
         }
         GateVerb::List(args) => list(&args).await,
     }
@@ -232,6 +232,11 @@ fn time(text: &str) -> Result<GateTime, String> {
     }
 }
 
+/// What stands at a pointer; null where nothing does.
+fn at<'v>(value: &'v Value, pointer: &str) -> &'v Value {
+    value.pointer(pointer).unwrap_or(&Value::Null)
+}
+
 fn text(value: &Value) -> String {
     plain(value.as_str().unwrap_or("?"))
 }
@@ -242,55 +247,55 @@ fn texts(value: &Value) -> String {
 }
 
 fn defined(answer: &Value) -> String {
-    format!("{} is defined: sha256 {}", text(&answer["scenario_id"]), text(&answer["spec_hash"]["value"]))
+    format!("{} is defined: sha256 {}", text(at(answer, "/scenario_id")), text(at(answer, "/spec_hash/value")))
 }
 
 fn status(answer: &Value) -> String {
     let line = format!(
         "{} of {} is {} at {}",
-        text(&answer["run_id"]),
-        text(&answer["scenario_id"]),
-        text(&answer["status"]),
-        text(&answer["current_stage_id"])
+        text(at(answer, "/run_id")),
+        text(at(answer, "/scenario_id")),
+        text(at(answer, "/status")),
+        text(at(answer, "/current_stage_id"))
     );
     match answer.get("safe_summary").filter(|summary| summary.is_object()) {
-        Some(summary) => format!("{line}; not met: {}", texts(&summary["unmet_gates"])),
+        Some(summary) => format!("{line}; not met: {}", texts(at(summary, "/unmet_gates"))),
         None => line,
     }
 }
 
 fn decided(answer: &Value) -> String {
-    let outcome = &answer["decision"]["outcome"];
-    let what = match outcome["kind"].as_str() {
-        Some("hold") => format!("hold; not met: {}", texts(&outcome["summary"]["unmet_gates"])),
-        Some("advance") => format!("on from {} to {}", text(&outcome["from_stage"]), text(&outcome["to_stage"])),
-        Some("fail") => format!("failed: {}", text(&outcome["reason"])),
-        _ => text(&outcome["kind"]),
+    let outcome = at(answer, "/decision/outcome");
+    let what = match at(outcome, "/kind").as_str() {
+        Some("hold") => format!("hold; not met: {}", texts(at(outcome, "/summary/unmet_gates"))),
+        Some("advance") => format!("on from {} to {}", text(at(outcome, "/from_stage")), text(at(outcome, "/to_stage"))),
+        Some("fail") => format!("failed: {}", text(at(outcome, "/reason"))),
+        _ => text(at(outcome, "/kind")),
     };
-    format!("{}: {what}; the run is {}", text(&answer["decision"]["decision_id"]), text(&answer["status"]))
+    format!("{}: {what}; the run is {}", text(at(answer, "/decision/decision_id")), text(at(answer, "/status")))
 }
 
 fn submitted(answer: &Value) -> String {
-    let record = &answer["record"];
-    format!("{} is recorded: sha256 {}", text(&record["submission_id"]), text(&record["content_hash"]["value"]))
+    let record = at(answer, "/record");
+    format!("{} is recorded: sha256 {}", text(at(record, "/submission_id")), text(at(record, "/content_hash/value")))
 }
 
 fn exported(answer: &Value) -> String {
-    let root = text(&answer["manifest"]["integrity"]["root_hash"]["value"]);
-    format!("{} is exported: root sha256 {root}", text(&answer["manifest"]["run_id"]))
+    let root = text(at(answer, "/manifest/integrity/root_hash/value"));
+    format!("{} is exported: root sha256 {root}", text(at(answer, "/manifest/run_id")))
 }
 
 /// What a report says, for people.
 pub fn checked(report: &Value) -> String {
-    let files = report["checked_files"].as_u64().unwrap_or_default();
-    if report["status"] == "pass" {
+    let files = at(report, "/checked_files").as_u64().unwrap_or_default();
+    if at(report, "/status") == "pass" {
         return format!("{}: {files} files are what they were", painted(Colour::Green, "pass"));
     }
-    let errors = report["errors"].as_array().into_iter().flatten().map(|error| format!("\n  {}", text(error)));
+    let errors = at(report, "/errors").as_array().into_iter().flatten().map(|error| format!("\n  {}", text(error)));
     format!("{}: {files} files checked{}", painted(Colour::Red, "fail"), errors.collect::<String>())
 }
 
 /// A pack that does not pass is the answer no.
 pub fn passed(report: &Value) -> Result<(), Failure> {
-    if report["status"] == "pass" { Ok(()) } else { Err(Failure::new("the pack does not pass")) }
+    if at(report, "/status") == "pass" { Ok(()) } else { Err(Failure::new("the pack does not pass")) }
 }

@@ -1,5 +1,5 @@
 //! Whole configurations: defaults, every kind of problem, and what must stay hidden.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod eras;
 mod gate;

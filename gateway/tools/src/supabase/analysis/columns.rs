@@ -88,7 +88,7 @@ impl Holds {
             Self::Identifiers { .. } => "identifier",
             Self::Numbers(_) => "number",
             Self::Moments { .. } => "date-time",
-            Self::Words { kind, .. } => *kind,
+            Self::Words { kind, .. } => kind,
             Self::Mixed => "mixed",
         }
     }
