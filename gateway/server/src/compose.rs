@@ -41,6 +41,7 @@ use crate::watch;
 
 pub use console::console;
 pub use shown::shown;
+pub use supabase::readable;
 pub use upstreams::{Configured, transport_for};
 
 /// The key that seals session ids, shared by every node on one store.

@@ -28,7 +28,7 @@ use gateway_upstream::{CacheRule, Protocol};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use built_in::{Backend, Llm, Supabase};
+pub use built_in::{Backend, Llm, Supabase, SupabaseConfig};
 pub use document::{nearest, parse, read};
 pub use problem::{Problem, Problems};
 pub use secret::Secret;

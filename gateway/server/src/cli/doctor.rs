@@ -17,8 +17,8 @@ use gateway_upstream::{Member, list_tools};
 
 use super::failure::with_causes;
 use super::{Common, Failure};
-use crate::compose::{Configured, shown};
-use crate::config::Config;
+use crate::compose::{self, Configured, shown};
+use crate::config::{Config, Supabase};
 use crate::policy_files::load_policies;
 use sheet::Sheet;
 
@@ -42,6 +42,7 @@ pub async fn run(args: &DoctorArgs) -> Result<(), Failure> {
     certificates(&config, &mut sheet);
     store(&config, &mut sheet).await;
     upstreams(&config, &mut sheet).await;
+    built_in(&config, &mut sheet).await;
     sheet.tell(&args.common.output())?;
     match sheet.failed() {
         0 => Ok(()),
@@ -117,6 +118,19 @@ async fn store(config: &Config, sheet: &mut Sheet) {
         Err(error) => sheet.bad("keys", with_causes(&error), "look at the database's own log"),
     }
     store.close().await;
+}
+
+/// The database that the built-in `supabase` server reads, where there is one.
+async fn built_in(config: &Config, sheet: &mut Sheet) {
+    let Supabase::Complete(complete) = &config.supabase else { return };
+    let remedy = "start the database, or correct `built_in.supabase` or SUPABASE_URL";
+    match compose::readable(complete) {
+        Ok(database) => match database.ping().await {
+            Ok(()) => sheet.good("supabase", "its database answers"),
+            Err(error) => sheet.bad("supabase", with_causes(&error), remedy),
+        },
+        Err(error) => sheet.bad("supabase", error.to_string(), remedy),
+    }
 }
 
 fn clock(theirs: jiff::Timestamp, sheet: &mut Sheet) {

@@ -11,7 +11,7 @@ use gateway_upstream::{HttpModel, Member, SupabaseRest, SupabaseRestConfig};
 
 use super::ComposeError;
 use crate::clock::SystemClock;
-use crate::config::{Backend, Config, Llm, Supabase};
+use crate::config::{Backend, Config, Llm, Supabase, SupabaseConfig};
 
 /// Nothing is connected here: a database that is away is told to whoever asks for its rows. To be called on the runtime that
 /// outlives every caller.
@@ -23,8 +23,21 @@ pub fn mounted(config: &Config, sql: CurrentSql) -> Result<Option<Member>, Compo
     if config.upstreams.contains_key(&namespace) {
         tracing::info!("`{NAMESPACE}` is the configured upstream; the built-in server of that name is not used");
     }
+    let database = readable(complete)?;
+    let model = config.llm.as_ref().map(model).transpose()?;
+    let ports = Ports { database, sql, model, clock: Arc::new(SystemClock) };
+    let settings = Settings {
+        allowed_tables: complete.allowed_tables.clone(),
+        max_rows: complete.max_rows,
+        timeout: complete.timeout,
+    };
+    Ok(Some(Member::new(namespace, Arc::new(supabase::server(ports, settings)?))))
+}
+
+/// The database that a complete section names.
+pub fn readable(complete: &SupabaseConfig) -> Result<Arc<dyn ReadOnlyDatabase>, ComposeError> {
     let wrong = |what: String| ComposeError::Section("built_in.supabase", what);
-    let database: Arc<dyn ReadOnlyDatabase> = match &complete.backend {
+    Ok(match &complete.backend {
         Backend::Sqlite(file) => Arc::new(AtHome::new(SqliteReader::new(file))),
         Backend::Postgres { url, role, schemas } => {
             let reading = PostgresReading { role: role.clone(), schemas: schemas.clone() };
@@ -35,15 +48,7 @@ pub fn mounted(config: &Config, sql: CurrentSql) -> Result<Option<Member>, Compo
             let told = SupabaseRestConfig { url, key: key.reveal(), function, argument, schemas: schemas.clone() };
             Arc::new(SupabaseRest::new(told).map_err(|error| wrong(error.to_string()))?)
         }
-    };
-    let model = config.llm.as_ref().map(model).transpose()?;
-    let ports = Ports { database, sql, model, clock: Arc::new(SystemClock) };
-    let settings = Settings {
-        allowed_tables: complete.allowed_tables.clone(),
-        max_rows: complete.max_rows,
-        timeout: complete.timeout,
-    };
-    Ok(Some(Member::new(namespace, Arc::new(supabase::server(ports, settings)?))))
+    })
 }
 
 fn model(llm: &Llm) -> Result<Arc<dyn Model>, ComposeError> {

@@ -53,12 +53,23 @@ fn the_shipped_policies_load_and_cover_the_built_in_and_demo_tools() {
         ("crm/update_contact", "D2-R2-partial"),
         ("mail/draft_message", "D1-R1-total"),
         ("mail/send_message", "D3-R3-irreversible"),
+        ("supabase/execute-sql", "D1-R1-total"),
     ] {
         assert_eq!(loaded.policies.tool(&tool(name)).unwrap().classification.code(), code, "{name}");
     }
-    assert_eq!(loaded.policies.tools.len(), 23 + 157, "ours, and those of nine servers of others");
+    assert_eq!(loaded.policies.tools.len(), 19 + 4 + 157, "ours, and those of nine servers of others");
     assert_eq!(loaded.policies.matrix, Matrix::standard(), "the file says what the code says");
     assert_eq!(loaded.mode("matrix"), PluginMode::Enforce);
+}
+
+#[test]
+fn a_built_in_tools_manifest_stands_until_the_operator_writes_another() {
+    let own = "manifests:\n  - { id: supabase/get-schema, domain: x, risk_level: LOW_WRITE, side_effects: true, allowed_modes: [FULL_AUTO] }\n";
+    let dir = directory(&[("manifests/supabase.yaml", own)]);
+    let loaded = load_policies(Some(dir.path())).unwrap();
+    let level = |name: &str| loaded.policies.tool(&tool(name)).unwrap().manifest.risk_level;
+    assert_eq!(level("supabase/get-schema"), gateway_core::RiskLevel::LowWrite);
+    assert_eq!(level("supabase/execute-sql"), gateway_core::RiskLevel::ReadOnly, "the others stay");
 }
 
 #[test]
