@@ -11,6 +11,9 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 
+/// A run of a thousand tools takes its time on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(150);
+
 #[derive(Clone)]
 pub struct Client {
     inner: hyper_util::client::legacy::Client<HttpConnector, Full<Bytes>>,
@@ -37,13 +40,13 @@ impl Client {
             request = request.header(*name, *value);
         }
         let request = request.body(Full::new(body)).expect("a request");
-        let sent = tokio::time::timeout(Duration::from_secs(60), self.inner.request(request)).await;
+        let sent = tokio::time::timeout(PATIENCE, self.inner.request(request)).await;
         sent.expect("an answer within a minute").expect("an HTTP answer")
     }
 
     pub async fn send(&self, method: &str, url: &str, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Answer {
         let (parts, incoming) = self.open(method, url, headers, body.into()).await.into_parts();
-        let body = tokio::time::timeout(Duration::from_secs(60), incoming.collect()).await;
+        let body = tokio::time::timeout(PATIENCE, incoming.collect()).await;
         let body = body.expect("a body within a minute").expect("a whole body").to_bytes();
         Answer { status: parts.status.as_u16(), headers: parts.headers, body }
     }
