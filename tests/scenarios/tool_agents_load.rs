@@ -83,13 +83,13 @@ fn held_kib(pid: u32) -> i64 {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-// Issue: a run of 1,000 tools holds memory flat. 6 MiB of results pass; the deliverable keeps 64 KiB of them.
+// Issue: a run of 1,000 tools holds memory flat. 13 MiB of results pass; the deliverable keeps 64 KiB of them.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thousand_tools_stay_small() {
-    let limits = json!({ "agent_per_minute": 0, "result_bytes": "8KiB", "deliverable_bytes": "64KiB" });
+    let limits = json!({ "agent_per_minute": 0, "result_bytes": "16KiB", "deliverable_bytes": "64KiB" });
     let (mut world, stub) = on(Kind::Sqlite, limits).await;
     let agent = world.agent("a-1", "A1");
-    let params = json!({ "crm/find": { "q": "word ".repeat(1_300) } });
+    let params = json!({ "crm/find": { "q": "word ".repeat(2_600) } });
     let many = |count: usize| json!({ "tools": vec!["crm/find"; count], "toolParams": params.clone() });
     put(&world, "many", many(1000)).await;
     let pid = world.gateway().pid();
@@ -108,7 +108,7 @@ async fn a_thousand_tools_stay_small() {
     // Each of those left out has a line that says how large it was.
     assert!(content.len() < (64 << 10) + 1000 * 160, "{} bytes", content.len());
     eprintln!("1,000 tools more: {grown} KiB on {before} KiB, {} bytes delivered", content.len());
-    assert!(grown < 6 * 1024, "{grown} KiB more after another 1,000 tools");
+    assert!(grown < 8 * 1024, "{grown} KiB more after another 1,000 tools");
 }
 
 // So many runs at once on a node, and a run is over when its time is.
