@@ -28,7 +28,7 @@ async fn slack_and_notion_are_driven_by_configuration() {
     let world = world.start();
     let agent = world.agent("a-1", "A1");
     let listed = agent.modern().tools("/mcp").await;
-    for tool in ["slack__channels_list", "notion__API-get-self", "git__git_log"] {
+    for tool in ["slack__channels_list", "notion__API-get-self"] {
         assert!(listed.iter().any(|name| name == tool), "{tool} is not in {listed:?}");
     }
     let repository = outside.path().join("repository");
