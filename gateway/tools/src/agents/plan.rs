@@ -17,8 +17,9 @@ use super::merge::{self, Merged};
 use super::run::{RunLimits, ToolAgentRunner};
 use super::validate;
 
-/// How long a server may take to say that it is there.
-const THERE_WITHIN: Duration = Duration::from_secs(5);
+/// How long a server may take to say that it is there: a program that has to be started first takes its time, and who is
+/// gone is told at once.
+const THERE_WITHIN: Duration = Duration::from_secs(20);
 
 /// One tool of a run that is ready to be called.
 pub(super) struct Ready {
