@@ -19,8 +19,8 @@ use gateway_core::{
 };
 use gateway_plugins::access;
 use gateway_plugins::sql_guard::{Lists, SqlGrammars};
-use gateway_sql::WrittenList;
 use gateway_protocol::Message;
+use gateway_sql::WrittenList;
 use serde_json::{Value, json};
 use uuid::Uuid;
 

@@ -268,7 +268,9 @@ fn decided(answer: &Value) -> String {
     let outcome = at(answer, "/decision/outcome");
     let what = match at(outcome, "/kind").as_str() {
         Some("hold") => format!("hold; not met: {}", texts(at(outcome, "/summary/unmet_gates"))),
-        Some("advance") => format!("on from {} to {}", text(at(outcome, "/from_stage")), text(at(outcome, "/to_stage"))),
+        Some("advance") => {
+            format!("on from {} to {}", text(at(outcome, "/from_stage")), text(at(outcome, "/to_stage")))
+        }
         Some("fail") => format!("failed: {}", text(at(outcome, "/reason"))),
         _ => text(at(outcome, "/kind")),
     };

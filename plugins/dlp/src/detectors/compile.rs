@@ -221,8 +221,11 @@ impl Gathered {
         let mut asked = None;
         let mut asked_by = Vec::new();
         if !self.asked.is_empty() {
-            let built_of =
-                AhoCorasick::builder().kind(Some(AhoCorasickKind::DFA)).ascii_case_insensitive(true).build(self.asked.keys()).map_err(built)?;
+            let built_of = AhoCorasick::builder()
+                .kind(Some(AhoCorasickKind::DFA))
+                .ascii_case_insensitive(true)
+                .build(self.asked.keys())
+                .map_err(built)?;
             asked = Some(built_of);
             asked_by = self.asked.into_values().collect();
         }

@@ -71,7 +71,10 @@ impl Near {
                 |one| !one.narrows && matches!(one.boundary, Boundary::Word | Boundary::Token),
                 |byte| !byte.is_ascii_alphanumeric(),
             ),
-            (|one| !one.narrows && matches!(one.boundary, Boundary::Digit | Boundary::Number), |byte| !byte.is_ascii_digit()),
+            (
+                |one| !one.narrows && matches!(one.boundary, Boundary::Digit | Boundary::Number),
+                |byte| !byte.is_ascii_digit(),
+            ),
             (|one| one.narrows || one.boundary == Boundary::None, |_| true),
         ];
         for (belongs, behind) in kinds {
@@ -243,8 +246,21 @@ mod tests {
             "[0-9a-f]{2,40}",
             "[A-Za-z0-9]{1,34}",
             proptest::sample::select(vec![
-                "536-22-8719", "+41 44 668 18 00", "SK", "AC", "1000.", "t1.", "SG.", "ssn", "phone: ", "10.1.2.3", "fe80::1", "x", "\u{e9}",
-                "RSSMRA85T10A562S", "00:1b:44:11:3a:b7",
+                "536-22-8719",
+                "+41 44 668 18 00",
+                "SK",
+                "AC",
+                "1000.",
+                "t1.",
+                "SG.",
+                "ssn",
+                "phone: ",
+                "10.1.2.3",
+                "fe80::1",
+                "x",
+                "\u{e9}",
+                "RSSMRA85T10A562S",
+                "00:1b:44:11:3a:b7",
             ])
             .prop_map(str::to_owned),
         ];
@@ -265,7 +281,9 @@ mod tests {
         let set = shipped(true);
         let none = SmallVec::from_elem(0, set.compiled.len().div_ceil(64));
         let named = |text: &str| set.near.may_match(text, &none).iter().map(|bits| bits.count_ones()).sum::<u32>();
-        for text in ["3f2504e0-4f89-41d3-9a0c-0305e82c3301", "2026-11-16T13:05:07.123Z", "order 1234", "release-notes-for-may"] {
+        for text in
+            ["3f2504e0-4f89-41d3-9a0c-0305e82c3301", "2026-11-16T13:05:07.123Z", "order 1234", "release-notes-for-may"]
+        {
             assert_eq!(named(text), 0, "{text}");
         }
         assert!(named("536-22-8719") > 0 && named("SK0123456789abcdef0123456789abcdef") > 0);

@@ -187,7 +187,10 @@ fn is_whole(piece: &[u8]) -> bool {
         36 if shaped(b"xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx") => true,
         32 | 40 | 64 if piece.iter().all(u8::is_ascii_hexdigit) => true,
         _ => {
-            shaped(b"0000-00-00T00:00") || shaped(b"0000-00-00 00:00") || piece.starts_with(b"https://") || piece.starts_with(b"http://")
+            shaped(b"0000-00-00T00:00")
+                || shaped(b"0000-00-00 00:00")
+                || piece.starts_with(b"https://")
+                || piece.starts_with(b"http://")
         }
     }
 }

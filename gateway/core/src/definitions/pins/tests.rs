@@ -97,7 +97,11 @@ fn the_first_definition_is_accepted_and_another_is_held_back_at_once() {
         assert_eq!(noted[1].accepted.as_deref(), Some(noted[0].hash.as_str()), "changed, and not merely new");
         drop(noted);
         if !stored {
-            assert_eq!(stage.saw(PinRule::FirstUse, tool("Finds some.")), Standing::Quarantined, "nor is a third accepted");
+            assert_eq!(
+                stage.saw(PinRule::FirstUse, tool("Finds some.")),
+                Standing::Quarantined,
+                "nor is a third accepted"
+            );
             continue;
         }
         stage.stored();

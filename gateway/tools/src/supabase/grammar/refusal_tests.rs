@@ -249,7 +249,7 @@ fn whatever_is_said_it_is_one_bounded_read_or_an_error() {
     for _ in 0..20_000 {
         let long = 1 + usize::from(dice.of(&words).len() % 9 > 3) * 4 + dice.of(&words).len() % 5;
         let text = (0..long).map(|_| dice.of(&words)).collect::<Vec<_>>().join(" ");
-        let dialect = if long % 2 == 0 { Dialect::Postgres } else { Dialect::Sqlite };
+        let dialect = if long.is_multiple_of(2) { Dialect::Postgres } else { Dialect::Sqlite };
         let Ok(translated) = asked_of(&tables, &text, 50, dialect) else {
             continue;
         };
