@@ -69,7 +69,7 @@ fn of_payload(error: BuildError) -> BuildError {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::needless_pass_by_value)]
     use serde_json::json;
 
     use super::*;
