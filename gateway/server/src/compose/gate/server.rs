@@ -91,6 +91,7 @@ mod tests {
         assert_eq!((contracts[0].params)(&json!({ "build": 7 })), Ok(()));
         std::fs::write(&file, "{\"checks\": []}").unwrap();
         let told = checks(&provider, &file).err().unwrap().to_string();
-        assert!(told.starts_with("gate.providers: provider `ci`: capabilities") && told.ends_with("names no checks"));
+        assert!(told.starts_with("gate.providers: provider `ci`: capabilities"), "{told}");
+        assert!(told.ends_with("name no checks"), "{told}");
     }
 }
