@@ -99,7 +99,7 @@ async fn no_canary_reaches_the_books(kind: Kind) {
         }
     }
     let told = world.database.sql("SELECT context FROM agent_traces WHERE description = 'crm/kept: answer redacted'");
-    assert!(told.contains(r#""action":"block""#), "what was blocked is recorded, too: {told}");
+    assert!(told.replace(' ', "").contains(r#""action":"block""#), "what was blocked is recorded, too: {told}");
     for (query, least) in [
         ("SELECT count(*) FROM audit_logs WHERE CAST(input_payload AS TEXT) LIKE '%[EMAIL]%'", 4),
         ("SELECT count(*) FROM audit_logs WHERE CAST(output_payload AS TEXT) LIKE '%[SSN]%'", 2),
