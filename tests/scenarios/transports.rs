@@ -163,7 +163,7 @@ async fn an_upstream_that_dies_in_the_middle_of_its_answer_is_an_error_on_every_
     let failed = socket.hear().unwrap();
     assert!(is_error(&failed), "{failed}");
     // The wire outlives the call.
-    assert_eq!(socket.ask(&request(2, "tools/list", json!({})))["result"]["tools"], json!([]));
+    assert_eq!(socket.ask(&request(2, "tools/list", json!({})))["result"]["tools"][0]["name"], "read");
 }
 
 #[tokio::test(flavor = "multi_thread")]

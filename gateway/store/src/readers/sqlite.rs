@@ -37,6 +37,11 @@ impl SqliteReader {
         let pool = SqlitePoolOptions::new().max_connections(4).acquire_timeout(LONGEST).connect_lazy_with(options);
         Self { pool, path: path.to_owned() }
     }
+
+    /// An open connection would go on reading a file that is gone.
+    fn is_there(&self) -> Result<(), StoreError> {
+        std::fs::metadata(&self.path).map(drop).map_err(unavailable)
+    }
 }
 
 #[async_trait]
@@ -46,13 +51,13 @@ impl ReadOnlyDatabase for SqliteReader {
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
-        // An open connection would go on reading a file that is gone.
-        std::fs::metadata(&self.path).map_err(unavailable)?;
+        self.is_there()?;
         sqlx::query("SELECT 1").fetch_one(&self.pool).await.map_err(unavailable)?;
         Ok(())
     }
 
     async fn tables(&self) -> Result<Vec<TableInfo>, StoreError> {
+        self.is_there()?;
         let rows = sqlx::query(
             "SELECT t.name AS t, c.name AS c, c.type AS k, c.\"notnull\" OR c.pk > 0 AS filled
              FROM sqlite_master t JOIN pragma_table_info(t.name) c
@@ -84,6 +89,7 @@ impl ReadOnlyDatabase for SqliteReader {
     }
 
     async fn query(&self, sql: &str, limits: ReadLimits) -> Result<Rows, StoreError> {
+        self.is_there()?;
         let mut connection = self.pool.acquire().await.map_err(unavailable)?;
         let deadline = Instant::now() + limits.timeout;
         connection
