@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use gateway_core::definitions::Accepted;
 use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
@@ -60,7 +61,19 @@ struct Known {
     names: bool,
     pattern: String,
     /// Of a cue of prose, to see where it stands.
-    place: Option<Regex>,
+    place: Option<Cue>,
+}
+
+/// Compiled when it is first heard: most never are, and together they would take longer than all the rest of a start.
+struct Cue {
+    pattern: String,
+    regex: OnceLock<Option<Regex>>,
+}
+
+impl Cue {
+    fn regex(&self) -> Option<&Regex> {
+        self.regex.get_or_init(|| RegexBuilder::new(&self.pattern).size_limit(LARGEST_SET).build().ok()).as_ref()
+    }
 }
 
 /// How often words count that several cues know.
@@ -93,8 +106,8 @@ impl Phrases {
             };
             let WrittenPhrase { family, weight, weak, names, pattern: as_written, .. } = phrase.clone();
             let pattern = pattern_as_read(&pattern);
-            let alone = || RegexBuilder::new(&pattern).size_limit(LARGEST_SET).build().ok();
-            let where_it_is = if weight == 1 && !names { alone() } else { None };
+            let cue = || Cue { pattern: pattern.clone(), regex: OnceLock::new() };
+            let where_it_is = (weight == 1 && !names).then(cue);
             written.push(Known { family, weight, weak, names, pattern: as_written, place: where_it_is });
             patterns.push((place, pattern));
         }
@@ -200,7 +213,8 @@ impl Phrases {
 
     /// The same few words are one cue, however many patterns know them: what has no place of its own is left out.
     fn apart(&self, mut found: Vec<usize>, text: &str) -> Vec<usize> {
-        let place = |at: usize| self.written.get(at).and_then(|known| Some((known.weak, known.place.as_ref()?)));
+        let place =
+            |at: usize| self.written.get(at).and_then(|known| Some((known.weak, known.place.as_ref()?.regex()?)));
         let mut cues: Vec<_> =
             found.iter().filter_map(|at| place(*at).map(|(weak, place)| (weak, *at, place))).collect();
         if cues.len() < 2 {

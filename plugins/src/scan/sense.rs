@@ -100,6 +100,14 @@ struct Subject {
     strangers: Vec<String>,
 }
 
+fn faulty<'c>(name: &'c str, concept: &'c WrittenConcept) -> impl Iterator<Item = ScanProblem> + 'c {
+    concept.any.iter().enumerate().filter_map(move |(at, part)| {
+        let alone = regex::RegexBuilder::new(&pattern_as_read(part)).size_limit(LARGEST_SET).build();
+        let path = format!("concepts.{name}.any[{at}]");
+        alone.err().map(|error| ScanProblem { path, what: error.to_string() })
+    })
+}
+
 impl Sense {
     pub fn compile(
         concepts: &BTreeMap<String, WrittenConcept>,
@@ -117,11 +125,6 @@ impl Sense {
         for (name, concept) in concepts {
             if concept.any.is_empty() {
                 say(format!("concepts.{name}.any"), "a concept needs words".into());
-            }
-            for (at, part) in concept.any.iter().enumerate() {
-                if let Err(error) = regex::RegexBuilder::new(&pattern_as_read(part)).size_limit(LARGEST_SET).build() {
-                    say(format!("concepts.{name}.any[{at}]"), error.to_string());
-                }
             }
         }
         let known = |name: &str| {
@@ -157,6 +160,8 @@ impl Sense {
             .dfa_size_limit(LARGEST_SET)
             .build()
             .unwrap_or_else(|error| {
+                // Together they do not say which of them it is, and one by one they take long.
+                problems.extend(concepts.iter().flat_map(|(name, concept)| faulty(name, concept)));
                 if problems.is_empty() {
                     problems.push(ScanProblem { path: "concepts".into(), what: error.to_string() });
                 }

@@ -80,9 +80,13 @@ impl Near {
         for (belongs, behind) in kinds {
             // Whoever asks for words nearby is seldom asked at all, and would keep the automaton busy with every word.
             let own = led_to.iter().filter(|one| belongs(one) && !one.needs_words);
-            let own = own.filter(|one| automaton(&[one.pattern.as_str()]).is_some());
-            let (of, texts): (Vec<u16>, Vec<&str>) = own.map(|one| (one.index, one.pattern.as_str())).unzip();
-            let Some(automaton) = automaton(&texts).filter(|_| !of.is_empty()) else { continue };
+            let mut own: Vec<&LedTo> = own.collect();
+            let together = automaton(&texts(&own)).or_else(|| {
+                own.retain(|one| automaton(&[one.pattern.as_str()]).is_some());
+                automaton(&texts(&own))
+            });
+            let Some(automaton) = together.filter(|_| !own.is_empty()) else { continue };
+            let of: Vec<u16> = own.iter().map(|one| one.index).collect();
             for index in &of {
                 clear(&mut near.unknown, *index);
             }
@@ -173,6 +177,10 @@ fn clear(bits: &mut Bits, index: u16) {
     if let Some(bits) = bits.get_mut(usize::from(index / 64)) {
         *bits &= !(1 << (index % 64));
     }
+}
+
+fn texts<'l>(led_to: &[&'l LedTo]) -> Vec<&'l str> {
+    led_to.iter().map(|one| one.pattern.as_str()).collect()
 }
 
 fn automaton(patterns: &[&str]) -> Option<DFA> {
