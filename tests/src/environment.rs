@@ -1,6 +1,8 @@
 //! Where the test command put things. Without it nothing is skipped: the story fails and says what to run.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository's root").to_path_buf()
@@ -37,6 +39,13 @@ pub fn portreeve() -> PathBuf {
 
 /// A port nobody listens on right now.
 pub fn free_port() -> u16 {
-    let probe = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    probe.local_addr().expect("its address").port()
+    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    loop {
+        let probe = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = probe.local_addr().expect("an address").port();
+        // The system may give the same one again as soon as it is closed.
+        if GIVEN.lock().unwrap_or_else(PoisonError::into_inner).insert(port) {
+            return port;
+        }
+    }
 }
