@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::content::Payload;
 use crate::error::{Context, Failure, Result};
 use crate::request::Era;
-use crate::stage::{DIRECT, NGINX, POSTGRES, SQLITE};
+use crate::stage::{DIRECT, FULL, NGINX, POSTGRES, SQLITE};
 
 const PAYLOADS: [&str; 4] = ["200b", "4k", "64k", "stream"];
 
@@ -70,7 +70,7 @@ pub struct Options {
     /// Policies in force besides the manifests of the bench tools, if the directory exists
     #[arg(long, default_value = "policies")]
     pub policies: PathBuf,
-    /// Targets (direct, nginx, portreeve-sqlite, portreeve-postgres, peers by name) and payloads (200b, 4k, 64k, stream) to measure
+    /// Targets (direct, nginx, portreeve-sqlite, portreeve-postgres, portreeve-full, peers by name) and payloads (200b, 4k, 64k, stream) to measure
     #[arg(long, value_delimiter = ',')]
     pub only: Vec<String>,
     /// Write every sample to this file as JSON
@@ -82,7 +82,7 @@ impl Options {
     pub fn check(&self) -> Result<()> {
         for name in &self.only {
             let known = PAYLOADS.contains(&name.as_str())
-                || [DIRECT, NGINX, SQLITE, POSTGRES].contains(&name.as_str())
+                || [DIRECT, NGINX, SQLITE, POSTGRES, FULL].contains(&name.as_str())
                 || self.peer.iter().any(|peer| peer.name == *name);
             if !known {
                 return Err(Failure::new(format!("--only `{name}`: neither a target nor a payload")));

@@ -24,6 +24,8 @@ pub const DIRECT: &str = "direct";
 pub const NGINX: &str = "nginx";
 pub const SQLITE: &str = "portreeve-sqlite";
 pub const POSTGRES: &str = "portreeve-postgres";
+/// On SQLite with every policy of the repository in force; the two above only pass on, with auth, manifests and audit.
+pub const FULL: &str = "portreeve-full";
 
 pub struct Target {
     pub name: String,
@@ -74,7 +76,7 @@ impl Stage {
         if options.wants(NGINX) {
             stage.nginx(port, options)?;
         }
-        for name in [SQLITE, POSTGRES] {
+        for name in [SQLITE, POSTGRES, FULL] {
             if !options.wants(name) {
                 continue;
             }

@@ -74,6 +74,7 @@ impl Mutator for Dlp {
     fn on_reply(&self, exchange: &Exchange, reply: &mut Reply, found: &mut Found) -> Verdict {
         let Some(way) = self.inner.way_back(exchange, reply) else { return Verdict::Pass };
         if !self.inner.suspects(exchange, reply.raw()) {
+            found.nothing_here();
             return Verdict::Pass;
         }
         let scope = self.inner.scope(exchange, way);

@@ -14,6 +14,7 @@ mod names;
 mod phrases;
 mod places;
 mod sense;
+mod sets;
 mod shadow;
 
 use std::collections::BTreeMap;

@@ -15,6 +15,10 @@ impl Inner {
         if self.is_idle(exchange) || !says_something(exchange) || self.is_exempt(exchange) {
             return Verdict::Pass;
         }
+        if self.is_plain(exchange) {
+            exchange.content.found.nothing_here();
+            return Verdict::Pass;
+        }
         let egress = self.handled(exchange).is_some_and(|tool| tool.handling.dlp.egress);
         let scope = self.scope(exchange, if egress { Way::Egress } else { Way::Request });
         let mut counts = Counts::default();
@@ -24,6 +28,14 @@ impl Inner {
             Ok(()) => Verdict::Pass,
             Err(blocked) => Verdict::Deny(objection(&blocked, &mut exchange.content.found)),
         }
+    }
+
+    /// Most of what is asked is plain words, and a skim over it as it will be sent is all that it costs. Copies in headers
+    /// are few, and always looked at.
+    fn is_plain(&self, exchange: &Exchange) -> bool {
+        let copied = exchange.carried.iter().any(|(name, _)| name.starts_with(headers::PARAM_PREFIX));
+        let Some(params) = exchange.message().filter(|_| !copied).and_then(Message::params) else { return false };
+        serde_json::to_vec(params).is_ok_and(|sent| !self.suspects(exchange, &sent))
     }
 
     fn body(&self, scope: &Scope, exchange: &mut Exchange, counts: &mut Counts) -> Result<(), Blocked> {

@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use gateway_core::definitions::Accepted;
-use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+use regex::bytes::RegexSet;
+use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -13,14 +14,13 @@ use super::fold::{pattern_as_read, readable, unspelled};
 use super::harmless::Harmless;
 use super::hidden_text::decoded;
 use super::places::{Kind, Place};
+use super::sets::{LARGEST_SET, together};
 use super::{Findings, INSTRUCTIONS, ScanProblem};
 
 /// From here on a definition is reported.
 pub const ENOUGH: u32 = 2;
 /// Nothing shorter says anything to anybody.
 const SHORTEST: usize = 6;
-/// What the compiled patterns may take together.
-const LARGEST_SET: usize = 64 << 20;
 
 /// One phrase as it is written.
 #[derive(Debug, Clone, Deserialize)]
@@ -114,8 +114,7 @@ impl Phrases {
         let mut set = |names: bool| {
             let chosen = || patterns.iter().zip(&written).enumerate().filter(|(_, (_, known))| known.names == names);
             let texts = chosen().map(|(_, ((_, pattern), _))| pattern);
-            let set = RegexSetBuilder::new(texts).size_limit(LARGEST_SET).dfa_size_limit(LARGEST_SET).build();
-            let set = set.unwrap_or_else(|error| {
+            let set = together(texts).unwrap_or_else(|error| {
                 let before = problems.len();
                 // Together they do not say which of them it is.
                 for (_, ((place, pattern), _)) in chosen() {
@@ -195,7 +194,7 @@ impl Phrases {
             return Vec::new();
         }
         let heard = |text: &str| -> Vec<usize> {
-            let found: Vec<_> = set.matches(text).iter().filter_map(|at| places.get(at).copied()).collect();
+            let found: Vec<_> = set.matches(text.as_bytes()).iter().filter_map(|at| places.get(at).copied()).collect();
             if kind == Kind::Prose && overlaps == Overlaps::Once { self.apart(found, text) } else { found }
         };
         let plain = harmless.taken_out(&readable(text));

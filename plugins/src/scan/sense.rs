@@ -9,18 +9,17 @@ mod sentences;
 use std::collections::BTreeMap;
 
 use gateway_core::definitions::Accepted;
-use regex::{RegexSet, RegexSetBuilder};
+use regex::bytes::RegexSet;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::fold::{pattern_as_read, readable};
 use super::harmless::Harmless;
 use super::places::{Kind, Place};
+use super::sets::{LARGEST_SET, together};
 use super::{Findings, INSTRUCTIONS, ScanProblem};
 use sentences::{parameters, sentences, spoken, stands_alone, stands_as_field};
 
-/// What the compiled concepts may take together.
-const LARGEST_SET: usize = 64 << 20;
 /// One bit a concept.
 const MOST_CONCEPTS: usize = 56;
 /// More parameters than this are not looked for by name.
@@ -155,18 +154,14 @@ impl Sense {
         };
         let (topical, addresses) = (of(|concept| concept.topical), of(|concept| concept.addresses));
         let own = of(|concept| concept.own);
-        let set = RegexSetBuilder::new(concepts.values().map(joined))
-            .size_limit(LARGEST_SET)
-            .dfa_size_limit(LARGEST_SET)
-            .build()
-            .unwrap_or_else(|error| {
-                // Together they do not say which of them it is, and one by one they take long.
-                problems.extend(concepts.iter().flat_map(|(name, concept)| faulty(name, concept)));
-                if problems.is_empty() {
-                    problems.push(ScanProblem { path: "concepts".into(), what: error.to_string() });
-                }
-                RegexSet::empty()
-            });
+        let set = together(concepts.values().map(joined)).unwrap_or_else(|error| {
+            // Together they do not say which of them it is, and one by one they take long.
+            problems.extend(concepts.iter().flat_map(|(name, concept)| faulty(name, concept)));
+            if problems.is_empty() {
+                problems.push(ScanProblem { path: "concepts".into(), what: error.to_string() });
+            }
+            RegexSet::empty()
+        });
         Self { concepts: set, topical, own, addresses, signs: compiled }
     }
 
@@ -218,7 +213,7 @@ impl Sense {
     }
 
     fn about(&self, text: &str) -> u64 {
-        self.concepts.matches(text).iter().filter_map(bit).fold(0, |all, bit| all | bit)
+        self.concepts.matches(text.as_bytes()).iter().filter_map(bit).fold(0, |all, bit| all | bit)
     }
 
     fn subject(&self, tool: &Value, accepted: &[Accepted<'_>], server: &str) -> Subject {

@@ -37,6 +37,7 @@ pub struct Found {
     /// What all of them take together.
     edited_bytes: usize,
     edited_more: bool,
+    clean: bool,
 }
 
 /// More places than this are not told one by one, nor longer ones: then it is known that there were more, and whoever
@@ -63,6 +64,16 @@ impl Found {
         }
         self.edited_bytes += path.len();
         self.edited.push(path);
+    }
+
+    /// Nothing in the message deserves a second look, neither by what changes messages nor by what keeps records of them.
+    pub fn nothing_here(&mut self) {
+        self.clean = true;
+    }
+
+    /// Somebody looked at all of it and found nothing that any rule could mean. Untold: nobody has looked.
+    pub fn is_clean(&self) -> bool {
+        self.clean
     }
 
     /// Places were edited that are not told.

@@ -91,7 +91,10 @@ impl Story {
     /// What was asked, once the chain has taken out of it what the record may not hold.
     pub(super) fn asked(&mut self, exchange: &Exchange, chain: &Chain) {
         if let Some(row) = &mut self.row {
-            row.input = input(exchange).map(|asked| JsonText::of(asked, chain.recorder().as_ref(), &exchange.rules));
+            row.input = input(exchange).map(|asked| match exchange.content.found.is_clean() {
+                true => JsonText::from_checked(asked),
+                false => JsonText::of(asked, chain.recorder().as_ref(), &exchange.rules),
+            });
         }
     }
 

@@ -107,7 +107,7 @@ impl Gateway {
             Content::One(mut reply) => {
                 let found = review.pass(&mut reply);
                 story.found(&self.ports.audit, &review.exchange, &found);
-                story.close(status_of(&reply), Some(review.recorded(&reply)));
+                story.close(status_of(&reply), Some(review.recorded(&reply, &found)));
                 gates::note(&review.ports, &review.exchange, &reply).await;
                 Answer { status, headers: Vec::new(), body: AnswerBody::Json(reply.raw().clone()) }
             }
@@ -225,7 +225,10 @@ impl Review {
     }
 
     /// What goes into the record of it, in which some rules hide what they show to a client.
-    fn recorded(&self, reply: &Reply) -> JsonText {
+    fn recorded(&self, reply: &Reply, found: &Found) -> JsonText {
+        if found.is_clean() {
+            return JsonText::from_checked(reply.raw().clone());
+        }
         JsonText::of(reply.raw().clone(), self.chain.recorder().as_ref(), &self.exchange.rules)
     }
 

@@ -193,7 +193,7 @@ impl Replies {
         self.review.seal(&mut reply);
         if reply.is_final() && self.review.id.is_some() {
             self.answered = true;
-            self.story.close(status_of(&reply), Some(self.review.recorded(&reply)));
+            self.story.close(status_of(&reply), Some(self.review.recorded(&reply, &Found::default())));
         }
         frame.data = Bytes::clone(reply.raw());
         let kept = self.kept(frame);
