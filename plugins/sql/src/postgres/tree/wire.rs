@@ -19,6 +19,7 @@ pub struct Fields<'t>(pub &'t [u8]);
 
 impl<'t> Fields<'t> {
     /// The next field's number and value.
+    #[inline]
     pub fn next(&mut self) -> Result<Option<(u32, Value<'t>)>, Malformed> {
         if self.0.is_empty() {
             return Ok(None);
@@ -37,7 +38,23 @@ impl<'t> Fields<'t> {
         }
     }
 
+    /// Most are short: keys, lengths, places in the text.
+    #[inline]
     fn varint(&mut self) -> Result<u64, Malformed> {
+        match self.0 {
+            [only, rest @ ..] if *only < 0x80 => {
+                self.0 = rest;
+                Ok(u64::from(*only))
+            }
+            [first, second, rest @ ..] if *second < 0x80 => {
+                self.0 = rest;
+                Ok(u64::from(*first & 0x7f) | u64::from(*second) << 7)
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Result<u64, Malformed> {
         let mut value = 0;
         for place in 0..10 {
             let (byte, rest) = self.0.split_first().ok_or(Malformed)?;
