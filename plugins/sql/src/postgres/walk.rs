@@ -65,14 +65,14 @@ impl<'a> Walk<'a> {
 
     pub(super) fn relation(&mut self, relation: &'a RangeVar<'a>, may_be_expression: bool) {
         let schema = Some(relation.schemaname).filter(|schema| !schema.is_empty());
-        if may_be_expression && schema.is_none() && relation.catalogname.is_empty() && self.scope.has(&relation.relname)
+        if may_be_expression && schema.is_none() && relation.catalogname.is_empty() && self.scope.has(relation.relname)
         {
             return;
         }
         if !relation.catalogname.is_empty() {
-            self.refuse(Rule::Table, format!("table `{}` is named with its database", shown(&relation.relname)));
+            self.refuse(Rule::Table, format!("table `{}` is named with its database", shown(relation.relname)));
         }
-        self.table(schema, &relation.relname);
+        self.table(schema, relation.relname);
     }
 
     pub(super) fn with(&mut self, clause: Option<&'a WithClause<'a>>, body: impl FnOnce(&mut Self)) {
@@ -108,7 +108,7 @@ impl<'a> Walk<'a> {
             self.maybe(cycle.cycle_mark_value.as_deref());
             self.maybe(cycle.cycle_mark_default.as_deref());
         }
-        self.scope.define(&cte.ctename);
+        self.scope.define(cte.ctename);
     }
 
     // The query and its parts.
