@@ -7,6 +7,10 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use gateway_sql::{Ask, Dialect, Guard, Lists, WrittenList};
 
+/// As the server has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const LIST: &str = include_str!("../../policies/sql/postgres.yaml");
 
 /// About 500 bytes, as a dashboard asks.

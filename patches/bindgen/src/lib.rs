@@ -2,6 +2,10 @@
 //!
 //! It generates for one header only, pg_query's, and hands out what is written down in `pg_query.txt`. The header's text is
 //! looked at, so that another version of the library stops the build instead of being called the wrong way.
+//!
+//! It runs inside pg_query's build, after the library was compiled. That is the place to add one file of our own to it (`tree`).
+
+mod tree;
 
 use std::fmt;
 use std::fs;
@@ -37,12 +41,17 @@ impl Builder {
     /// When the header is not the one whose bindings are kept here.
     pub fn generate(self) -> Result<Bindings, BindgenError> {
         let text = fs::read_to_string(&self.header).map_err(|error| BindgenError(error.to_string()))?;
-        let squeezed: String =
-            text.lines().map(|line| line.split("//").next().unwrap_or_default()).flat_map(str::split_whitespace).collect();
-        match DECLARED.into_iter().find(|declared| !squeezed.contains(declared)) {
-            Some(missing) => Err(BindgenError(format!("`{missing}` is not in {}: the bindings are of 18.1.0", self.header))),
-            None => Ok(Bindings),
+        let squeezed: String = text
+            .lines()
+            .map(|line| line.split("//").next().unwrap_or_default())
+            .flat_map(str::split_whitespace)
+            .collect();
+        if let Some(missing) = DECLARED.into_iter().find(|declared| !squeezed.contains(declared)) {
+            return Err(BindgenError(format!("`{missing}` is not in {}: the bindings are of 18.1.0", self.header)));
         }
+        let laid_out = Path::new(&self.header).parent().unwrap_or(Path::new("."));
+        tree::compile(laid_out).map_err(|error| BindgenError(format!("tree.c: {error}")))?;
+        Ok(Bindings)
     }
 }
 
@@ -53,7 +62,7 @@ impl Bindings {
     /// # Errors
     /// When the file cannot be written.
     pub fn write_to_file(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        fs::write(path, PG_QUERY)
+        fs::write(path, [PG_QUERY, &tree::bindings()?].concat())
     }
 }
 

@@ -2,12 +2,10 @@
 //! written that way. Whether a table has such a column cannot be seen from here. So behind a column any name passes but those
 //! of functions that are known to act; behind everything else only what is surely a column, or a function that may be called.
 
-use pg_query::NodeEnum;
-use pg_query::protobuf::{AIndirection, ColumnRef, Node, TypeCast, a_const};
-
 use crate::Rule;
 
 use super::names::{self, Name};
+use super::tree::{AIndirection, ColumnRef, Node, NodeEnum, TypeCast, Val};
 use super::walk::Walk;
 use super::{outputs, types};
 
@@ -25,7 +23,7 @@ enum Base<'a> {
 
 impl<'a> Walk<'a> {
     /// `a`, `t.a`, `s.t.a`: the first part is a column or a table.
-    pub(super) fn column(&mut self, column: &'a ColumnRef) {
+    pub(super) fn column(&mut self, column: &'a ColumnRef<'a>) {
         let Some((first, behind)) = column.fields.split_first() else { return };
         self.fields(behind);
         // The row of a table can be given to nothing of PostgreSQL's own that acts; what a function in FROM gives can.
@@ -35,7 +33,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    pub(super) fn indirection(&mut self, indirection: &'a AIndirection) {
+    pub(super) fn indirection(&mut self, indirection: &'a AIndirection<'a>) {
         self.maybe(indirection.arg.as_deref());
         self.all(&indirection.indirection);
         self.fields(&indirection.indirection);
@@ -67,7 +65,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn base(&self, node: &'a Node) -> Base<'a> {
+    fn base(&self, node: &'a Node<'a>) -> Base<'a> {
         match node.node.as_ref() {
             Some(NodeEnum::ColumnRef(column)) => {
                 let last = column.fields.last().and_then(names::text);
@@ -77,7 +75,7 @@ impl<'a> Walk<'a> {
                     _ => Base::Row,
                 }
             }
-            Some(NodeEnum::ParamRef(_) | NodeEnum::RowExpr(_)) => Base::Row,
+            Some(NodeEnum::ParamRef | NodeEnum::RowExpr(_)) => Base::Row,
             Some(NodeEnum::TypeCast(cast)) if is_row(cast) => Base::Row,
             Some(NodeEnum::FuncCall(call)) => match Name::of(&call.funcname) {
                 Some(name) if outputs::is_open(name) || self.vouched(name) => Base::Row,
@@ -94,7 +92,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Names behind dots that act wherever they stand.
-    fn fields(&mut self, fields: &'a [Node]) {
+    fn fields(&mut self, fields: &'a [Node<'a>]) {
         for name in fields.iter().filter_map(names::text) {
             if self.list.is_never_a_column(name) {
                 self.unlisted_function(name);
@@ -117,10 +115,10 @@ impl<'a> Walk<'a> {
 }
 
 /// `row(1, 2)::pair`, `null::pair`: of a text such a cast could give anything.
-fn is_row(cast: &TypeCast) -> bool {
+fn is_row(cast: &TypeCast<'_>) -> bool {
     let given = match cast.arg.as_ref().and_then(|arg| arg.node.as_ref()) {
         Some(NodeEnum::RowExpr(_)) => true,
-        Some(NodeEnum::AConst(constant)) => constant.isnull && !matches!(constant.val, Some(a_const::Val::Sval(_))),
+        Some(NodeEnum::AConst(constant)) => constant.isnull && !matches!(constant.val, Some(Val::Sval(_))),
         _ => false,
     };
     let to = cast.type_name.as_ref().and_then(|to| Name::of(&to.names));

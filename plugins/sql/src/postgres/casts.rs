@@ -1,16 +1,14 @@
 //! Casts. Most only compute; under a list of tables some would tell what else there is.
 
-use pg_query::NodeEnum;
-use pg_query::protobuf::{Node, TypeCast, TypeName, a_const};
-
 use crate::Rule;
 
 use super::names::{self, Name, shown};
+use super::tree::{Node, NodeEnum, TypeCast, TypeName, Val};
 use super::walk::Walk;
 use super::{tables, types};
 
 impl<'a> Walk<'a> {
-    pub(super) fn type_cast(&mut self, cast: &'a TypeCast, alone: bool) {
+    pub(super) fn type_cast(&mut self, cast: &'a TypeCast<'a>, alone: bool) {
         // A cast of a cast: what comes between meets nothing else.
         self.alone = true;
         self.maybe(cast.arg.as_deref());
@@ -23,7 +21,7 @@ impl<'a> Walk<'a> {
     }
 
     /// A type by name. `'secrets'::regclass` asks whether a table is there, and under which number.
-    pub(super) fn cast(&mut self, to: &'a TypeName, of: Option<&'a Node>) {
+    pub(super) fn cast(&mut self, to: &'a TypeName<'a>, of: Option<&'a Node<'a>>) {
         if to.setof || to.pct_type {
             self.unknown("a type taken from a column");
         }
@@ -71,10 +69,10 @@ impl<'a> Walk<'a> {
 }
 
 /// The text of a constant, through casts that leave it whole: `'t'::text::regclass`, and not `'t'::varchar(5)::regclass`.
-pub fn constant(node: &Node) -> Option<&str> {
+pub fn constant<'a>(node: &'a Node<'a>) -> Option<&'a str> {
     match node.node.as_ref()? {
         NodeEnum::AConst(constant) => match constant.val.as_ref()? {
-            a_const::Val::Sval(string) => Some(&string.sval),
+            Val::Sval(string) => Some(string.sval),
             _ => None,
         },
         NodeEnum::TypeCast(cast) => {

@@ -1,15 +1,15 @@
 //! XML and JSON inside a query: constructors, queries and tables made of them.
 
-use pg_query::NodeEnum;
-use pg_query::protobuf::{
-    JsonAggConstructor, JsonBehavior, JsonExprOp, JsonFuncExpr, JsonOutput, JsonTable, JsonTableColumn, JsonValueExpr,
-    Node, RangeTableFunc,
-};
+use pg_query::protobuf::JsonExprOp;
 
+use super::tree::{
+    JsonAggConstructor, JsonBehavior, JsonFuncExpr, JsonOutput, JsonTable, JsonTableColumn, JsonValueExpr, Node,
+    NodeEnum, RangeTableFunc,
+};
 use super::walk::Walk;
 
 impl<'a> Walk<'a> {
-    pub(super) fn document(&mut self, node: &'a NodeEnum) {
+    pub(super) fn document(&mut self, node: &'a NodeEnum<'a>) {
         match node {
             NodeEnum::XmlExpr(xml) => {
                 self.all(&xml.named_args);
@@ -77,8 +77,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn json_function(&mut self, json: &'a JsonFuncExpr) {
-        match json.op() {
+    fn json_function(&mut self, json: &'a JsonFuncExpr<'a>) {
+        match JsonExprOp::try_from(json.op).unwrap_or_default() {
             JsonExprOp::JsonExistsOp => self.named("json_exists"),
             JsonExprOp::JsonQueryOp => self.named("json_query"),
             JsonExprOp::JsonValueOp => self.named("json_value"),
@@ -92,7 +92,7 @@ impl<'a> Walk<'a> {
         self.json_behaviour(json.on_error.as_deref());
     }
 
-    pub(super) fn xml_table(&mut self, table: &'a RangeTableFunc) {
+    pub(super) fn xml_table(&mut self, table: &'a RangeTableFunc<'a>) {
         self.maybe(table.docexpr.as_deref());
         self.maybe(table.rowexpr.as_deref());
         self.all(&table.namespaces);
@@ -109,7 +109,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    pub(super) fn json_table(&mut self, table: &'a JsonTable) {
+    pub(super) fn json_table(&mut self, table: &'a JsonTable<'a>) {
         self.named("json_table");
         self.json_value(table.context_item.as_deref());
         if let Some(path) = &table.pathspec {
@@ -120,7 +120,7 @@ impl<'a> Walk<'a> {
         self.json_columns(&table.columns);
     }
 
-    fn json_columns(&mut self, columns: &'a [Node]) {
+    fn json_columns(&mut self, columns: &'a [Node<'a>]) {
         for column in columns {
             match &column.node {
                 Some(NodeEnum::JsonTableColumn(column)) => self.json_column(column),
@@ -129,7 +129,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn json_column(&mut self, column: &'a JsonTableColumn) {
+    fn json_column(&mut self, column: &'a JsonTableColumn<'a>) {
         if let Some(to) = &column.type_name {
             self.cast(to, None);
         }
@@ -141,26 +141,26 @@ impl<'a> Walk<'a> {
         self.json_columns(&column.columns);
     }
 
-    fn json_value(&mut self, value: Option<&'a JsonValueExpr>) {
+    fn json_value(&mut self, value: Option<&'a JsonValueExpr<'a>>) {
         if let Some(value) = value {
             self.maybe(value.raw_expr.as_deref());
             self.maybe(value.formatted_expr.as_deref());
         }
     }
 
-    fn json_output(&mut self, output: Option<&'a JsonOutput>) {
+    fn json_output(&mut self, output: Option<&'a JsonOutput<'a>>) {
         if let Some(to) = output.and_then(|output| output.type_name.as_ref()) {
             self.cast(to, None);
         }
     }
 
-    fn json_behaviour(&mut self, behaviour: Option<&'a JsonBehavior>) {
+    fn json_behaviour(&mut self, behaviour: Option<&'a JsonBehavior<'a>>) {
         if let Some(behaviour) = behaviour {
             self.maybe(behaviour.expr.as_deref());
         }
     }
 
-    fn json_aggregate(&mut self, aggregate: Option<&'a JsonAggConstructor>) {
+    fn json_aggregate(&mut self, aggregate: Option<&'a JsonAggConstructor<'a>>) {
         let Some(aggregate) = aggregate else { return };
         self.json_output(aggregate.output.as_ref());
         self.maybe(aggregate.agg_filter.as_deref());

@@ -1,16 +1,14 @@
 //! What may be called: functions and operators by name, and those whose argument is a table.
 
-use pg_query::NodeEnum;
-use pg_query::protobuf::{FuncCall, Node};
-
 use crate::{Refusal, Rule};
 
 use super::casts::constant;
 use super::names::{self, Name, shown};
+use super::tree::{FuncCall, Node, NodeEnum};
 use super::walk::Walk;
 
 impl<'a> Walk<'a> {
-    pub(super) fn call(&mut self, call: &'a FuncCall, alone: bool) {
+    pub(super) fn call(&mut self, call: &'a FuncCall<'a>, alone: bool) {
         let reader = match Name::of(&call.funcname) {
             Some(name) => self.callee(name, call, alone),
             None => {
@@ -31,7 +29,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether it may be called; which of its arguments names a table.
-    fn callee(&mut self, name: Name<'a>, call: &'a FuncCall, alone: bool) -> Option<usize> {
+    fn callee(&mut self, name: Name<'a>, call: &'a FuncCall<'a>, alone: bool) -> Option<usize> {
         if self.vouched(name) {
             return None;
         }
@@ -82,7 +80,7 @@ impl<'a> Walk<'a> {
         });
     }
 
-    pub(super) fn operator(&mut self, parts: &'a [Node]) {
+    pub(super) fn operator(&mut self, parts: &'a [Node<'a>]) {
         let known = Name::of(parts).filter(|name| name.is_own() && self.list.has_operator(name.name));
         if known.is_none() {
             let name = Name::of(parts).map_or_else(|| "of another database".to_owned(), |name| name.written());
@@ -94,7 +92,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Some functions read a table whose name is a string. Where only some tables may be read it must be a constant.
-    fn table_argument(&mut self, function: &str, call: &'a FuncCall, at: usize) {
+    fn table_argument(&mut self, function: &str, call: &'a FuncCall<'a>, at: usize) {
         let plain = !call.func_variadic
             && !call.args.iter().any(|argument| matches!(argument.node, Some(NodeEnum::NamedArgExpr(_))));
         let constant = call.args.get(at).filter(|_| plain).and_then(constant);

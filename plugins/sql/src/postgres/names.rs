@@ -1,7 +1,6 @@
 //! Names as the parser gives them, and as PostgreSQL reads them out of a string.
 
-use pg_query::NodeEnum;
-use pg_query::protobuf::Node;
+use super::tree::{Node, NodeEnum};
 
 /// `name`, or `schema.name`; longer ones name a database and are nobody's business here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +10,7 @@ pub struct Name<'a> {
 }
 
 impl<'a> Name<'a> {
-    pub fn of(parts: &'a [Node]) -> Option<Self> {
+    pub fn of(parts: &'a [Node<'a>]) -> Option<Self> {
         match parts {
             [name] => Some(Self { schema: None, name: text(name)? }),
             [schema, name] => Some(Self { schema: Some(text(schema)?), name: text(name)? }),
@@ -32,9 +31,9 @@ impl<'a> Name<'a> {
     }
 }
 
-pub fn text(node: &Node) -> Option<&str> {
+pub fn text<'a>(node: &'a Node<'a>) -> Option<&'a str> {
     match node.node.as_ref()? {
-        NodeEnum::String(string) => Some(&string.sval),
+        NodeEnum::String(string) => Some(string.sval),
         _ => None,
     }
 }

@@ -3,10 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use pg_query::NodeEnum;
-use pg_query::protobuf::{Node, RangeFunction};
-
 use super::names::{self, Name};
+use super::tree::{Node, NodeEnum, RangeFunction};
 use super::{outputs, types};
 
 /// The functions of the queries around a place, innermost last.
@@ -34,9 +32,9 @@ struct Range<'a> {
 
 impl<'a> Ranges<'a> {
     /// Looks through what stands in FROM; whether there was a function, and so something to leave again.
-    pub fn enter(&mut self, from: impl IntoIterator<Item = &'a Node>, vouched: impl Fn(Name<'a>) -> bool) -> bool {
+    pub fn enter(&mut self, from: impl IntoIterator<Item = &'a Node<'a>>, vouched: impl Fn(Name<'a>) -> bool) -> bool {
         let mut frame = Frame::default();
-        let mut left: Vec<&'a Node> = from.into_iter().collect();
+        let mut left: Vec<&'a Node<'a>> = from.into_iter().collect();
         while let Some(node) = left.pop() {
             match node.node.as_ref() {
                 Some(NodeEnum::JoinExpr(join)) => left.extend(join.larg.iter().chain(&join.rarg).map(AsRef::as_ref)),
@@ -78,7 +76,7 @@ impl<'a> Ranges<'a> {
 }
 
 impl<'a> Frame<'a> {
-    fn add(&mut self, function: &'a RangeFunction, vouched: &impl Fn(Name<'a>) -> bool) {
+    fn add(&mut self, function: &'a RangeFunction<'a>, vouched: &impl Fn(Name<'a>) -> bool) {
         let mut range = Range::default();
         let mut first = None;
         let items = function.functions.iter().filter_map(|item| match item.node.as_ref() {
@@ -110,7 +108,7 @@ impl<'a> Frame<'a> {
             range.columns.insert(column);
             self.values.insert(column);
         }
-        match alias.map(|alias| alias.aliasname.as_str()).or(first) {
+        match alias.map(|alias| alias.aliasname).or(first) {
             Some(name) => {
                 if !range.open {
                     self.values.insert(name);
@@ -122,19 +120,19 @@ impl<'a> Frame<'a> {
     }
 
     /// `AS x(a int, b pair)`: a type of somebody's own may be a row.
-    fn defined(&mut self, columns: &'a [Node], range: &mut Range<'a>) {
+    fn defined(&mut self, columns: &'a [Node<'a>], range: &mut Range<'a>) {
         for column in columns {
             let Some(NodeEnum::ColumnDef(column)) = column.node.as_ref() else { continue };
-            range.columns.insert(&column.colname);
+            range.columns.insert(column.colname);
             let to = column.type_name.as_ref().and_then(|to| Name::of(&to.names));
             if to.is_none_or(types::is_known) {
-                self.values.insert(&column.colname);
+                self.values.insert(column.colname);
             }
         }
     }
 }
 
-fn called(node: &Node) -> Option<Name<'_>> {
+fn called<'a>(node: &'a Node<'a>) -> Option<Name<'a>> {
     match node.node.as_ref()? {
         NodeEnum::FuncCall(call) => Name::of(&call.funcname),
         _ => None,

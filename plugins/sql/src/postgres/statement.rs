@@ -1,13 +1,11 @@
 //! Statements, not expressions: which of them read, and what the others are called when they are refused.
 
-use pg_query::NodeEnum;
-use pg_query::protobuf::{
-    CopyStmt, DeleteStmt, ExplainStmt, InsertStmt, MergeStmt, Node, OnConflictClause, RangeVar, RawStmt,
-    ReturningClause, UpdateStmt, a_const,
-};
-
 use crate::{Explain, Kind, Rule, Show};
 
+use super::tree::{
+    CopyStmt, DeleteStmt, ExplainStmt, InsertStmt, MergeStmt, Node, NodeEnum, OnConflictClause, RangeVar, RawStmt,
+    ReturningClause, UpdateStmt, Val,
+};
 use super::walk::Walk;
 use super::words::word;
 
@@ -27,14 +25,14 @@ const EXPLAIN_OPTIONS: [&str; 11] = [
 ];
 
 impl<'a> Walk<'a> {
-    pub(super) fn statement(&mut self, statement: &'a RawStmt) {
+    pub(super) fn statement(&mut self, statement: &'a RawStmt<'a>) {
         let Some(node) = statement.stmt.as_ref().and_then(|node| node.node.as_ref()) else {
             return self.unknown("an empty statement");
         };
         match node {
             NodeEnum::SelectStmt(select) => self.select(select),
             NodeEnum::ExplainStmt(explain) => self.explain(explain),
-            NodeEnum::VariableShowStmt(_) => self.show(),
+            NodeEnum::VariableShowStmt => self.show(),
             other => self.writes(other),
         }
     }
@@ -47,7 +45,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn explain(&mut self, explain: &'a ExplainStmt) {
+    fn explain(&mut self, explain: &'a ExplainStmt<'a>) {
         let mut analyze = false;
         for option in &explain.options {
             let Some(NodeEnum::DefElem(option)) = &option.node else {
@@ -82,7 +80,7 @@ impl<'a> Walk<'a> {
     }
 
     /// A statement that is no query, at the top or inside WITH.
-    pub(super) fn writes(&mut self, node: &'a NodeEnum) {
+    pub(super) fn writes(&mut self, node: &'a NodeEnum<'a>) {
         match node {
             NodeEnum::InsertStmt(insert) => self.insert(insert),
             NodeEnum::UpdateStmt(update) => self.update(update),
@@ -112,7 +110,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn copy(&mut self, copy: &'a CopyStmt) {
+    fn copy(&mut self, copy: &'a CopyStmt<'a>) {
         if copy.is_from && !copy.is_program && copy.filename.is_empty() {
             self.write(Kind::Writes, "COPY");
             self.made(copy.relation.as_ref());
@@ -122,7 +120,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn insert(&mut self, insert: &'a InsertStmt) {
+    fn insert(&mut self, insert: &'a InsertStmt<'a>) {
         self.write(Kind::Writes, "INSERT");
         self.with(insert.with_clause.as_ref(), |walk| {
             walk.made(insert.relation.as_ref());
@@ -133,7 +131,7 @@ impl<'a> Walk<'a> {
         });
     }
 
-    fn on_conflict(&mut self, clause: Option<&'a OnConflictClause>) {
+    fn on_conflict(&mut self, clause: Option<&'a OnConflictClause<'a>>) {
         let Some(clause) = clause else { return };
         if let Some(infer) = &clause.infer {
             for element in &infer.index_elems {
@@ -148,7 +146,7 @@ impl<'a> Walk<'a> {
         self.maybe(clause.where_clause.as_deref());
     }
 
-    fn update(&mut self, update: &'a UpdateStmt) {
+    fn update(&mut self, update: &'a UpdateStmt<'a>) {
         self.write(Kind::Writes, "UPDATE");
         self.with(update.with_clause.as_ref(), |walk| {
             let entered = walk.functions_of(&update.from_clause);
@@ -161,7 +159,7 @@ impl<'a> Walk<'a> {
         });
     }
 
-    fn delete(&mut self, delete: &'a DeleteStmt) {
+    fn delete(&mut self, delete: &'a DeleteStmt<'a>) {
         self.write(Kind::Destroys, "DELETE");
         self.with(delete.with_clause.as_ref(), |walk| {
             let entered = walk.functions_of(&delete.using_clause);
@@ -173,7 +171,7 @@ impl<'a> Walk<'a> {
         });
     }
 
-    fn merge(&mut self, merge: &'a MergeStmt) {
+    fn merge(&mut self, merge: &'a MergeStmt<'a>) {
         self.write(Kind::Destroys, "MERGE");
         self.with(merge.with_clause.as_ref(), |walk| {
             let entered = walk.functions_of(merge.source_relation.as_deref());
@@ -194,29 +192,29 @@ impl<'a> Walk<'a> {
         });
     }
 
-    fn returning(&mut self, clause: Option<&'a ReturningClause>) {
+    fn returning(&mut self, clause: Option<&'a ReturningClause<'a>>) {
         if let Some(clause) = clause {
             self.all(&clause.exprs);
         }
     }
 
     /// The table that a statement changes is never a common table expression, whatever it is called.
-    fn made(&mut self, relation: Option<&'a RangeVar>) {
+    fn made(&mut self, relation: Option<&'a RangeVar<'a>>) {
         if let Some(relation) = relation {
             self.relation(relation, false);
         }
     }
 }
 
-fn is_off(value: &Node) -> bool {
+fn is_off(value: &Node<'_>) -> bool {
     let text = match value.node.as_ref() {
-        Some(NodeEnum::String(string)) => string.sval.as_str(),
+        Some(NodeEnum::String(string)) => string.sval,
         Some(NodeEnum::Integer(number)) => return number.ival == 0,
         Some(NodeEnum::Boolean(value)) => return !value.boolval,
         Some(NodeEnum::AConst(constant)) => match constant.val.as_ref() {
-            Some(a_const::Val::Ival(number)) => return number.ival == 0,
-            Some(a_const::Val::Boolval(value)) => return !value.boolval,
-            Some(a_const::Val::Sval(string)) => string.sval.as_str(),
+            Some(Val::Ival(number)) => return number.ival == 0,
+            Some(Val::Boolval(value)) => return !value.boolval,
+            Some(Val::Sval(string)) => string.sval,
             _ => return false,
         },
         _ => return false,

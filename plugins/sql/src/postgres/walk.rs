@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use pg_query::NodeEnum;
-use pg_query::protobuf::{AExpr, AExprKind, CommonTableExpr, Node, RangeVar, SelectStmt, WindowDef, WithClause};
+use pg_query::protobuf::AExprKind;
 
 use crate::{Ask, Class, DialectList, Kind, Read, Refusal, Rule};
 
 use super::names::{Name, shown};
 use super::ranges::Ranges;
 use super::tables::Scope;
+use super::tree::{AExpr, CommonTableExpr, Node, NodeEnum, RangeVar, SelectStmt, WindowDef, WithClause};
 
 pub struct Walk<'a> {
     pub(super) ask: &'a Ask<'a>,
@@ -63,28 +63,26 @@ impl<'a> Walk<'a> {
 
     // Where names come from.
 
-    pub(super) fn relation(&mut self, relation: &'a RangeVar, may_be_expression: bool) {
-        let schema = Some(relation.schemaname.as_str()).filter(|schema| !schema.is_empty());
-        if may_be_expression && schema.is_none() && relation.catalogname.is_empty() && self.scope.has(&relation.relname)
+    pub(super) fn relation(&mut self, relation: &'a RangeVar<'a>, may_be_expression: bool) {
+        let schema = Some(relation.schemaname).filter(|schema| !schema.is_empty());
+        if may_be_expression && schema.is_none() && relation.catalogname.is_empty() && self.scope.has(relation.relname)
         {
             return;
         }
         if !relation.catalogname.is_empty() {
-            self.refuse(Rule::Table, format!("table `{}` is named with its database", shown(&relation.relname)));
+            self.refuse(Rule::Table, format!("table `{}` is named with its database", shown(relation.relname)));
         }
-        self.table(schema, &relation.relname);
+        self.table(schema, relation.relname);
     }
 
-    pub(super) fn with(&mut self, clause: Option<&'a WithClause>, body: impl FnOnce(&mut Self)) {
+    pub(super) fn with(&mut self, clause: Option<&'a WithClause<'a>>, body: impl FnOnce(&mut Self)) {
         let Some(clause) = clause else {
             return body(self);
         };
         let ctes = || clause.ctes.iter().filter_map(|cte| cte.node.as_ref());
         let seen = if clause.recursive {
             ctes()
-                .filter_map(
-                    |cte| if let NodeEnum::CommonTableExpr(cte) = cte { Some(cte.ctename.as_str()) } else { None },
-                )
+                .filter_map(|cte| if let NodeEnum::CommonTableExpr(cte) = cte { Some(cte.ctename) } else { None })
                 .collect()
         } else {
             HashSet::new()
@@ -100,7 +98,7 @@ impl<'a> Walk<'a> {
         self.scope.leave();
     }
 
-    fn expression(&mut self, cte: &'a CommonTableExpr) {
+    fn expression(&mut self, cte: &'a CommonTableExpr<'a>) {
         match cte.ctequery.as_ref().and_then(|query| query.node.as_ref()) {
             Some(NodeEnum::SelectStmt(select)) => self.select(select),
             Some(other) => self.writes(other),
@@ -110,12 +108,12 @@ impl<'a> Walk<'a> {
             self.maybe(cycle.cycle_mark_value.as_deref());
             self.maybe(cycle.cycle_mark_default.as_deref());
         }
-        self.scope.define(&cte.ctename);
+        self.scope.define(cte.ctename);
     }
 
     // The query and its parts.
 
-    pub(super) fn select(&mut self, select: &'a SelectStmt) {
+    pub(super) fn select(&mut self, select: &'a SelectStmt<'a>) {
         self.with(select.with_clause.as_ref(), |walk| {
             if let Some(into) = &select.into_clause {
                 walk.planned = false;
@@ -151,38 +149,38 @@ impl<'a> Walk<'a> {
     }
 
     /// Remembers the functions in FROM until `Ranges::leave`.
-    pub(super) fn functions_of(&mut self, from: impl IntoIterator<Item = &'a Node>) -> bool {
+    pub(super) fn functions_of(&mut self, from: impl IntoIterator<Item = &'a Node<'a>>) -> bool {
         let mut ranges = std::mem::take(&mut self.ranges);
         let entered = ranges.enter(from, |name| self.vouched(name));
         self.ranges = ranges;
         entered
     }
 
-    pub(super) fn all(&mut self, nodes: &'a [Node]) {
+    pub(super) fn all(&mut self, nodes: &'a [Node<'a>]) {
         for node in nodes {
             self.node(node);
         }
     }
 
-    pub(super) fn maybe(&mut self, node: Option<&'a Node>) {
+    pub(super) fn maybe(&mut self, node: Option<&'a Node<'a>>) {
         if let Some(node) = node {
             self.node(node);
         }
     }
 
-    pub(super) fn node(&mut self, node: &'a Node) {
+    pub(super) fn node(&mut self, node: &'a Node<'a>) {
         // The parser leaves holes where a clause has no value, as in a plain DISTINCT.
         let Some(node) = node.node.as_ref() else { return };
         let alone = std::mem::take(&mut self.alone);
         match node {
             NodeEnum::AConst(_)
-            | NodeEnum::AStar(_)
-            | NodeEnum::BitString(_)
+            | NodeEnum::AStar
+            | NodeEnum::BitString
             | NodeEnum::Boolean(_)
-            | NodeEnum::Float(_)
+            | NodeEnum::Float
             | NodeEnum::Integer(_)
-            | NodeEnum::ParamRef(_)
-            | NodeEnum::SqlvalueFunction(_)
+            | NodeEnum::ParamRef
+            | NodeEnum::SqlvalueFunction
             | NodeEnum::String(_) => {}
             NodeEnum::ColumnRef(column) => self.column(column),
             NodeEnum::SelectStmt(select) => self.select(select),
@@ -193,7 +191,7 @@ impl<'a> Walk<'a> {
             }
             NodeEnum::MultiAssignRef(assigned) => self.maybe(assigned.source.as_deref()),
             // Only where a statement that is explained or may write is looked at: nowhere else does the parser leave it.
-            NodeEnum::SetToDefault(_) => {}
+            NodeEnum::SetToDefault => {}
             // FROM
             NodeEnum::RangeVar(relation) => self.relation(relation, true),
             NodeEnum::RangeSubselect(range) => self.maybe(range.subquery.as_deref()),
@@ -273,8 +271,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn operation(&mut self, expression: &'a AExpr) {
-        match expression.kind() {
+    fn operation(&mut self, expression: &'a AExpr<'a>) {
+        match AExprKind::try_from(expression.kind).unwrap_or_default() {
             AExprKind::AexprOp | AExprKind::AexprOpAny | AExprKind::AexprOpAll => self.operator(&expression.name),
             AExprKind::Undefined => self.unknown("an operator"),
             // The grammar has put the name there.
@@ -284,7 +282,7 @@ impl<'a> Walk<'a> {
         self.maybe(expression.rexpr.as_deref());
     }
 
-    pub(super) fn window(&mut self, window: &'a WindowDef) {
+    pub(super) fn window(&mut self, window: &'a WindowDef<'a>) {
         self.all(&window.partition_clause);
         self.all(&window.order_clause);
         self.maybe(window.start_offset.as_deref());
