@@ -3,6 +3,7 @@
 //! Everything is read and compiled when it is loaded. What cannot be read is broken, and a broken rule that is to be obeyed
 //! lets nothing pass. Rules of the files are everybody's; a tenant's rows are its own.
 
+mod input;
 mod permission;
 mod rbac;
 mod rego;
@@ -20,6 +21,7 @@ use gateway_core::{Exchange, Judge, Verdict};
 use serde_json::Value;
 use uuid::Uuid;
 
+use input::Reads;
 use rbac::Roles;
 use rego::Module;
 
@@ -75,17 +77,19 @@ impl Judge for Access {
 }
 
 /// One set, compiled: a tenant's rows, or the files.
+#[derive(Default)]
 struct Compiled {
     roles: Roles,
     modules: Vec<Module>,
+    /// What any of them looks at.
+    reads: Reads,
     digest: String,
     enforced: String,
 }
 
 /// `rows` are one tenant's and everybody's; `statics` is what modules find at `data.static`.
 pub fn compile(rows: &[AccessRow], files: &[RegoFile], statics: Option<&Value>) -> (Arc<dyn AccessRules>, Vec<Broken>) {
-    let mut compiled =
-        Compiled { roles: Roles::default(), modules: Vec::new(), digest: String::new(), enforced: String::new() };
+    let mut compiled = Compiled::default();
     let (mut broken, mut all, mut obeyed) = (Vec::new(), Vec::new(), Vec::new());
     for row in rows.iter().filter(|row| row.is_active) {
         let mode = mode_of(row);
@@ -118,6 +122,7 @@ pub fn compile(rows: &[AccessRow], files: &[RegoFile], statics: Option<&Value>) 
             Err(why) => broken.push(Broken { policy: Broken::access(&file.name), why, mode: PolicyMode::Enforce }),
         }
     }
+    compiled.modules.iter().for_each(|module| compiled.reads.add(module.reads));
     compiled.digest = name_of(all);
     compiled.enforced = name_of(obeyed);
     (Arc::new(compiled), broken)
@@ -154,7 +159,7 @@ impl AccessRules for Compiled {
         }
         let mut input = None;
         for module in self.modules.iter().filter(|module| module.applies(&tool.name)) {
-            let input = input.get_or_insert_with(|| rego::input(exchange, tenant));
+            let input = input.get_or_insert_with(|| input::input(exchange, tenant, self.reads));
             let mut object = |verdict| say(Opinion::new(verdict, module.mode));
             match input {
                 Ok(input) => module.judge(input, &mut object),

@@ -2,7 +2,7 @@
 
 mod input;
 
-pub use input::{facts, input};
+pub use input::{PARTS, input, part};
 
 use crate::exchange::Exchange;
 use crate::live::TenantFacts;

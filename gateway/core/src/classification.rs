@@ -78,6 +78,13 @@ impl Classification {
         [self.decision_type.as_str(), self.risk.as_str(), self.reversibility.as_str()].join("-")
     }
 
+    /// The same, read back.
+    pub fn from_code(code: &str) -> Option<Self> {
+        let mut axes = code.splitn(3, '-');
+        let (decision_type, risk, reversibility) = (axes.next()?, axes.next()?, axes.next()?);
+        Some(Self::new(decision_type.parse().ok()?, risk.parse().ok()?, reversibility.parse().ok()?))
+    }
+
     /// Each axis at the stricter of the two: a second opinion never lowers.
     #[must_use]
     pub fn raised_to(self, other: Self) -> Self {

@@ -50,7 +50,7 @@ pub fn raise(policies: &Policies, exchange: &mut Exchange) {
 fn by_arguments(classified: &ClassifiedTool, exchange: &Exchange) -> Vec<Up> {
     let mut ups = Vec::new();
     for raise in &classified.handling.raises {
-        let holds = match raise.when.applies(&CallContext(exchange)) {
+        let holds = match raise.when.applies(&CallContext::new(exchange)) {
             Applies::Yes => true,
             Applies::No => false,
             // What is not there does not hold; what is there and cannot be compared may be anything.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::chain::Chain;
+use crate::classification::Classification;
 use crate::digest;
 use crate::identity::{Principal, PrincipalKind};
 use crate::imagine::{self, Imagined};
@@ -164,9 +165,26 @@ fn again(candidate: &Candidate<'_>, call: &RecordedCall) -> Result<(Decision, Im
         Kept::Not(why) if reads_arguments(candidate, &principal, &tool) => return Err(why),
         Kept::Not(_) => None,
     };
+    if event.context.get("context_hash").is_some() && reads_arguments(candidate, &principal, &tool) {
+        return Err("what its agent said of it besides was not kept");
+    }
+    let declared = declared(&event.context)?;
     let at = event.timestamp.parse().map_err(|_| "its time cannot be read")?;
     let principal = Arc::new(principal);
-    Ok((from, Imagined { principal, tool, arguments, at, declared: None, definition: None }))
+    Ok((from, Imagined { principal, tool, arguments, at, declared, definition: None }))
+}
+
+/// What the agent itself called it: a call counts as no less.
+pub(crate) fn declared(context: &Value) -> Result<Option<Classification>, &'static str> {
+    if let Some(code) = context.get("declared") {
+        let read = code.as_str().and_then(Classification::from_code);
+        return read.map(Some).ok_or("what its agent called it cannot be read");
+    }
+    let raised = context.get("raised").and_then(Value::as_array).into_iter().flatten();
+    match raised.into_iter().any(|why| why.get("rule").and_then(Value::as_str) == Some("declared")) {
+        true => Err("recorded before what its agent called it was"),
+        false => Ok(None),
+    }
 }
 
 /// Whether the answer could depend on what was asked with the call.
@@ -240,7 +258,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::classification::{Autonomy, DecisionType, Risk};
+    use crate::classification::{Autonomy, DecisionType, Reversibility, Risk};
     use crate::trace::{Event, Trace};
 
     #[test]
@@ -257,6 +275,26 @@ mod tests {
         }
         for broken in ["", "A9 R1 ", "A1", "A1 R1 D9", "A1 R1 D1 [x"] {
             assert_eq!(acting_as(broken, None, agent.clone()), None, "{broken}");
+        }
+    }
+
+    #[test]
+    fn what_the_agent_called_it_is_read_back() {
+        let said = Classification::new(DecisionType::D3, Risk::R2, Reversibility::Irreversible);
+        for (context, expected) in [
+            (json!({}), Ok(None)),
+            (json!({"raised": [{"rule": "sql", "to": "LOW_WRITE"}]}), Ok(None)),
+            (json!({"declared": said.code(), "raised": [{"rule": "declared", "to": "READ_ONLY"}]}), Ok(Some(said))),
+            (json!({"declared": "D9-R2-total"}), Err("what its agent called it cannot be read")),
+            (
+                json!({"raised": [{"rule": "declared", "to": "READ_ONLY"}]}),
+                Err("recorded before what its agent called it was"),
+            ),
+        ] {
+            assert_eq!(declared(&context), expected, "{context}");
+        }
+        for broken in ["", "D1", "D1-R1", "D1-R1-total-more", "R1-D1-total"] {
+            assert_eq!(Classification::from_code(broken), None, "{broken}");
         }
     }
 

@@ -5,12 +5,11 @@
 
 mod call;
 mod condition;
+mod path;
 mod requirement;
 mod set;
 #[cfg(test)]
 mod tests;
-
-use std::borrow::Borrow;
 
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
@@ -23,6 +22,7 @@ use crate::verdict::PolicyMode;
 
 pub use call::{CONTEXT_META, CallContext, weekday};
 pub use condition::{Applies, Condition};
+pub use path::Path;
 pub use requirement::Requirement;
 pub use set::{Evaluation, RuleSet, Violation};
 
@@ -145,19 +145,14 @@ pub enum Seen<'a> {
 }
 
 impl Seen<'_> {
-    pub fn to_value(self) -> Value {
-        match self {
-            Self::Json(value) => value.clone(),
-            Self::Text(text) => text.into(),
-            Self::Number(number) => number.into(),
-            Self::Texts(texts) => texts.into(),
-        }
+    fn is_null(self) -> bool {
+        matches!(self, Self::Json(Value::Null))
     }
 }
 
 /// What conditions look at.
 pub trait Context {
-    fn get(&self, path: &[Box<str>]) -> Option<Seen<'_>>;
+    fn get(&self, path: &Path) -> Option<Seen<'_>>;
     fn decision(&self) -> (Option<DecisionType>, Option<Risk>);
     fn agent(&self) -> &str;
     /// Why this gate is closed to it. What is only declared has no run to show.
@@ -175,8 +170,8 @@ pub struct DeclaredContext<'a> {
 }
 
 impl Context for DeclaredContext<'_> {
-    fn get(&self, path: &[Box<str>]) -> Option<Seen<'_>> {
-        walk(self.context, path).map(Seen::Json)
+    fn get(&self, path: &Path) -> Option<Seen<'_>> {
+        path::walk(self.context, path.as_str(), path.steps()).map(Seen::Json)
     }
 
     fn decision(&self) -> (Option<DecisionType>, Option<Risk>) {
@@ -186,17 +181,4 @@ impl Context for DeclaredContext<'_> {
     fn agent(&self) -> &str {
         self.agent
     }
-}
-
-/// A key that holds dots itself is found before its parts are.
-fn walk<'a>(from: &'a Value, path: &[impl Borrow<str>]) -> Option<&'a Value> {
-    if let [_, _, ..] = path
-        && let Some(found) = from.get(path.join("."))
-    {
-        return Some(found);
-    }
-    path.iter().try_fold(from, |at, step| match at {
-        Value::Array(list) => list.get(step.borrow().parse::<usize>().ok()?),
-        _ => at.get(step.borrow()),
-    })
 }

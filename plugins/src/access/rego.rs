@@ -8,21 +8,19 @@ use std::num::NonZeroU32;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use gateway_core::live::TenantFacts;
 use gateway_core::ports::AccessRow;
 use gateway_core::verdict::{Objection, PolicyMode, Remedy};
-use gateway_core::{Exchange, ToolName, Verdict, access};
+use gateway_core::{ToolName, Verdict};
 use regorus::utils::limits::ExecutionTimerConfig;
 use regorus::{Engine, Value};
 use serde::Deserialize;
 
+use super::input::Reads;
 use super::permission::Pattern;
 use super::refused;
 
 /// The longest module.
 const MAX_BYTES: usize = 64 * 1024;
-/// Arguments beyond this are not handed to modules.
-const MAX_ARGUMENTS: usize = 256 * 1024;
 /// What one module may take; loading is not a call, and may take more.
 const LIMIT: Duration = Duration::from_millis(10);
 const LOADING: Duration = Duration::from_millis(250);
@@ -42,6 +40,8 @@ pub struct RegoFile {
 pub(super) struct Module {
     pub name: String,
     pub mode: PolicyMode,
+    /// What of a call it looks at.
+    pub reads: Reads,
     /// Empty: every tool.
     tools: Vec<Pattern>,
     engine: Engine,
@@ -133,7 +133,7 @@ impl Module {
         }
         set_limit(&mut engine, LIMIT);
         let idle = Mutex::default();
-        Ok(Self { name: name.to_owned(), mode, tools, engine, idle, deny, escalate, allow })
+        Ok(Self { name: name.to_owned(), mode, reads: Reads::of(text), tools, engine, idle, deny, escalate, allow })
     }
 
     pub fn applies(&self, tool: &ToolName) -> bool {
@@ -190,35 +190,6 @@ fn rehearsed(engine: &mut Engine, rule: String) -> Result<Option<String>, String
         Ok(_) => Ok(Some(rule)),
         Err(error) if error.to_string().contains("not a valid rule path") => Ok(None),
         Err(error) => Err(unreadable(&error)),
-    }
-}
-
-/// What every module sees of a call, made once for all of them.
-pub(super) fn input(exchange: &Exchange, tenant: &TenantFacts) -> Result<Value, String> {
-    let arguments = match exchange.arguments() {
-        Some(arguments) if weight(arguments) > MAX_ARGUMENTS => {
-            return Err(format!("the arguments are larger than {MAX_ARGUMENTS} bytes, so no rule can judge them"));
-        }
-        Some(arguments) => Value::deserialize(arguments),
-        None => Ok(Value::new_object()),
-    };
-    let failed = |_| "the policy failed: the call cannot be shown to it".to_owned();
-    let mut whole = Value::deserialize(&access::facts(exchange, tenant)).map_err(failed)?;
-    let arguments = arguments.map_err(failed)?;
-    let parts = whole.as_object_mut().map_err(|_| "the policy failed".to_owned())?;
-    parts.insert(Value::from("arguments"), arguments);
-    Ok(whole)
-}
-
-/// About what the text of it would be, without writing it.
-fn weight(value: &serde_json::Value) -> usize {
-    match value {
-        serde_json::Value::String(text) => text.len() + 2,
-        serde_json::Value::Array(list) => list.iter().map(weight).sum::<usize>() + list.len() + 2,
-        serde_json::Value::Object(parts) => {
-            parts.iter().map(|(key, value)| key.len() + 4 + weight(value)).sum::<usize>() + 2
-        }
-        _ => 8,
     }
 }
 

@@ -213,6 +213,14 @@ fn a_module_sees_arguments_and_nothing_of_another_module() {
     assert!(judged(limit, json!({"text": "x".repeat(300_000)})).is_some_and(|why| why.contains("larger")));
     let other = [rego("package a\nsecret := 1\ndeny := false"), rego("package a\ndeny if data.a.secret == 1")];
     assert_eq!(refusal(&call("acme", &[], &other, json!({}))), None);
+    // Each is shown what any of them asks for, however it asks.
+    let named = rego("package a\ndeny contains \"by name\" if input.tool.name == \"crm/delete_contact\"");
+    let chosen = rego(
+        "package a\ndeny contains \"by key\" if {\n  some part in [\"tool\"]\n  input[part].tool == \"delete_contact\"\n}",
+    );
+    for rows in [vec![named.clone()], vec![chosen.clone()], vec![named, chosen]] {
+        assert_eq!(heard(&call("acme", &[], &rows, json!({}))).len(), rows.len(), "{rows:?}");
+    }
     let elsewhere = row("ABAC", json!({"rego": "package a\ndeny := true", "tools": ["notes/*"]}));
     assert_eq!(refusal(&call("acme", &[], &[elsewhere], json!({}))), None);
 }

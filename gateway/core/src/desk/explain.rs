@@ -15,7 +15,7 @@ use crate::explain::{Explained, explain};
 use crate::imagine::{self, Imagined};
 use crate::names::{AgentId, TenantId, ToolName};
 use crate::ports::{RecordedCall, StoreError};
-use crate::replay::{Kept, acting_as, arguments};
+use crate::replay::{Kept, acting_as, arguments, declared};
 use crate::trace::Trace;
 
 /// A call that nobody made yet.
@@ -117,14 +117,16 @@ impl Desk {
         let mut again = None;
         if let (Some(tool), Some(principal), Some(Kept::Whole(arguments)), PoliciesNow::InForce) =
             (&tool, principal, &kept, policies)
-            // What its agent forbids it besides is not in the trace, so that the answer might be another.
+            // What its agent forbids it besides, or says of it, is not in the trace, so that the answer might be another.
             && run.is_none()
+            && text("context_hash").is_none()
+            && let Ok(declared) = declared(context)
         {
             let tool = imagine::subject(&chain, &live, &principal, tool, self.watches(tool));
             let at = call.trace.event.timestamp.parse().unwrap_or_else(|_| self.clock.now());
             let (principal, arguments) = (Arc::new(principal), arguments.clone());
             let definition = imagine::definition(&live, &tool);
-            let imagined = Imagined { principal, tool, arguments, at, declared: None, definition };
+            let imagined = Imagined { principal, tool, arguments, at, declared, definition };
             again = Some(explain(&chain, &live, &imagined, &*self.stopwatch));
         }
         let approval = match text("approval").and_then(|id| id.parse().ok()) {

@@ -7,12 +7,14 @@ use super::{runs, tasks};
 use crate::canonical::{Canonical, Object, write_text};
 use crate::chain::{Compared, Ruling};
 use crate::content::Found;
+use crate::digest;
 use crate::exchange::{Exchange, Raised};
 use crate::gate::Id;
 use crate::gate::binding::{GateFacts, Gates};
 use crate::identity::Principal;
 use crate::matrix::{Judgement, Question};
 use crate::names::TraceId;
+use crate::rules::CONTEXT_META;
 use crate::trace::{EventType, TraceDraft};
 use crate::verdict::{Decision, Heard, PolicyMode};
 
@@ -101,10 +103,16 @@ fn context(exchange: &Exchange, ruling: &Ruling) -> Canonical {
     if let Some(compared) = &ruling.compared {
         written.raw("candidate", candidate(compared).as_str());
     }
+    if let Some(said) = said_of(exchange) {
+        written.text("context_hash", Some(&said));
+    }
     if let Some(before) = &exchange.continues {
         written.text("continues", Some(before.as_str()));
     }
     written.text("decision", Some(ruling.decision.as_str()));
+    if let Some(declared) = exchange.declared {
+        written.text("declared", Some(&declared.code()));
+    }
     if !exchange.content.found.is_empty() {
         exchange.content.found.write(written.member("dlp"));
     }
@@ -141,6 +149,14 @@ fn context(exchange: &Exchange, ruling: &Ruling) -> Canonical {
         written.text("via", Some(&passage.from.to_string()));
     }
     written.end()
+}
+
+/// What the agent itself said of the call, for policies. It is no argument and is kept nowhere, so that only its digest
+/// tells that a decision may have come of it.
+fn said_of(exchange: &Exchange) -> Option<String> {
+    exchange.tool()?;
+    let said = exchange.message()?.meta()?.get(CONTEXT_META)?;
+    Some(digest::named(&serde_json_canonicalizer::to_vec(said).ok()?))
 }
 
 /// What the caller was when this was decided, so that the call can be judged again: `A3 R2 D1,D2 [role]`.

@@ -1,11 +1,14 @@
 //! A call, as conditions see it: what the gateway itself knows comes first, then what is sent, and last what the agent says.
 
 use std::borrow::Borrow;
+use std::cell::RefCell;
 
 use jiff::tz::TimeZone;
 use serde_json::Value;
+use smallvec::SmallVec;
 
-use super::{Context, Seen, walk};
+use super::path::walk;
+use super::{Context, Path, Seen};
 use crate::classification::{DecisionType, Risk};
 use crate::exchange::Exchange;
 use crate::gate::binding::GateBinding;
@@ -34,11 +37,24 @@ pub(crate) const DERIVED: [&str; 17] = [
     "method",
 ];
 
-pub struct CallContext<'a>(pub &'a Exchange);
+/// What was found at a place, or that nothing is there. Outside that: nobody has looked yet.
+type Looked<'a> = Option<Option<Seen<'a>>>;
+
+/// For the policies of one set: the places they share are numbered there.
+pub struct CallContext<'a> {
+    exchange: &'a Exchange,
+    arguments: Option<&'a Value>,
+    /// A call does not change while it is looked at.
+    shared: RefCell<SmallVec<[Looked<'a>; 8]>>,
+}
 
 impl<'a> CallContext<'a> {
+    pub fn new(exchange: &'a Exchange) -> Self {
+        Self { exchange, arguments: exchange.arguments(), shared: RefCell::default() }
+    }
+
     fn derived(&self, key: &str) -> Option<Seen<'a>> {
-        let exchange = self.0;
+        let exchange = self.exchange;
         let principal = &exchange.principal;
         let part = || exchange.classification();
         let tool = exchange.tool();
@@ -67,64 +83,74 @@ impl<'a> CallContext<'a> {
 
     /// What a condition on this one word is held against.
     pub(super) fn word(&self, key: &str) -> Option<Seen<'a>> {
-        self.derived(key).or_else(|| self.further(&[key]))
+        self.derived(key).or_else(|| self.further(key, &[key]))
+    }
+
+    fn look(&self, path: &Path) -> Option<Seen<'a>> {
+        path.word().and_then(|word| self.derived(word)).or_else(|| self.further(path.as_str(), path.steps()))
     }
 
     /// What the tool's handling says stands where in its arguments.
-    fn mapped(&self, path: &[impl Borrow<str>]) -> Option<&'a Value> {
-        let handling = &self.0.tool()?.classified.as_ref()?.handling;
+    fn mapped(&self, written: &str) -> Option<&'a Value> {
+        let handling = &self.exchange.tool()?.classified.as_ref()?.handling;
         if handling.context.is_empty() {
             return None;
         }
-        let steps = match path {
-            [only] => handling.context.get(only.borrow())?,
-            _ => handling.context.get(&path.join("."))?,
-        };
+        let steps = handling.context.get(written)?;
         let steps = steps.strip_prefix("arguments.").unwrap_or(steps);
-        steps.split('.').try_fold(self.0.arguments()?, |at, step| at.get(step))
+        steps.split('.').try_fold(self.arguments?, |at, step| at.get(step))
     }
 
-    fn further(&self, path: &[impl Borrow<str>]) -> Option<Seen<'a>> {
-        if let Some(found) = self.mapped(path) {
+    fn further(&self, written: &str, steps: &[impl Borrow<str>]) -> Option<Seen<'a>> {
+        if let Some(found) = self.mapped(written) {
             return Some(Seen::Json(found));
         }
-        if let Some(arguments) = self.0.arguments() {
-            let inside = match path {
-                [first, rest @ ..] if first.borrow() == "arguments" => walk(arguments, rest),
-                _ => walk(arguments, path),
+        if let Some(arguments) = self.arguments {
+            let inside = match steps {
+                [first, rest @ ..] if first.borrow() == "arguments" => {
+                    walk(arguments, written.strip_prefix("arguments.").unwrap_or_default(), rest)
+                }
+                _ => walk(arguments, written, steps),
             };
             if inside.is_some() {
                 return inside.map(Seen::Json);
             }
         }
         // What is sent speaks before what is said of it: a smaller `amount` here hides no larger one there.
-        let said = self.0.message()?.params()?.get("_meta")?.get(CONTEXT_META)?;
-        walk(said, path).map(Seen::Json)
+        let said = self.exchange.message()?.params()?.get("_meta")?.get(CONTEXT_META)?;
+        walk(said, written, steps).map(Seen::Json)
     }
 }
 
 impl Context for CallContext<'_> {
-    fn get(&self, path: &[Box<str>]) -> Option<Seen<'_>> {
-        if let [key] = path
-            && let Some(found) = self.derived(key)
-        {
-            return Some(found);
+    fn get(&self, path: &Path) -> Option<Seen<'_>> {
+        let Some(number) = path.shared() else { return self.look(path) };
+        if let Some(Some(found)) = self.shared.borrow().get(number) {
+            return *found;
         }
-        self.further(path)
+        let found = self.look(path);
+        let mut shared = self.shared.borrow_mut();
+        if shared.len() <= number {
+            shared.resize(number + 1, None);
+        }
+        if let Some(place) = shared.get_mut(number) {
+            *place = Some(found);
+        }
+        found
     }
 
     fn closed(&self, binding: &GateBinding) -> Option<String> {
-        let tool = self.0.tool().map_or("it", |tool| tool.name.as_str());
-        self.0.gates.objection(binding, tool).map(|(_, words)| words)
+        let tool = self.exchange.tool().map_or("it", |tool| tool.name.as_str());
+        self.exchange.gates.objection(binding, tool).map(|(_, words)| words)
     }
 
     fn decision(&self) -> (Option<DecisionType>, Option<Risk>) {
-        let part = self.0.classification();
+        let part = self.exchange.classification();
         (Some(part.decision_type), Some(part.risk))
     }
 
     fn agent(&self) -> &str {
-        self.0.principal.agent.as_str()
+        self.exchange.principal.agent.as_str()
     }
 }
 

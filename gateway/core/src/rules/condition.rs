@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value};
 
-use super::{Context, RuleError, Seen};
+use super::{Context, Path, RuleError, Seen};
 use crate::classification::{DecisionType, Risk};
 
 /// A condition with more keys than this is a program.
@@ -31,7 +31,7 @@ enum Test {
     MinRisk(Risk),
     Risks(Box<[Risk]>),
     Agents(Box<[String]>),
-    Field { path: Box<[Box<str>]>, is: Is },
+    Field { path: Path, is: Is },
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -81,24 +81,42 @@ impl Condition {
 
     /// One key that does not hold settles it, whatever else is not known.
     pub fn applies(&self, context: &dyn Context) -> Applies {
-        let mut unknown = Vec::new();
+        match self.holds(context) {
+            Some(true) => Applies::Yes,
+            Some(false) => Applies::No,
+            None => Applies::Unknown(self.unknown(context)),
+        }
+    }
+
+    /// The same in one word, for whoever does not ask which keys are missing. `None`: nobody knows.
+    pub(super) fn holds(&self, context: &dyn Context) -> Option<bool> {
+        let mut known = true;
         for test in &self.all {
             match test.holds(context) {
                 Some(true) => {}
-                Some(false) => return Applies::No,
-                None => unknown.push(test),
+                Some(false) => return Some(false),
+                None => known = false,
             }
         }
-        match unknown.is_empty() {
-            true => Applies::Yes,
-            false => Applies::Unknown(unknown.into_iter().map(Test::key).collect()),
-        }
+        known.then_some(true)
+    }
+
+    /// The keys that are not there, or cannot be compared.
+    pub(super) fn unknown(&self, context: &dyn Context) -> Vec<String> {
+        self.all.iter().filter(|test| test.holds(context).is_none()).map(Test::key).collect()
+    }
+
+    pub(super) fn paths_mut(&mut self) -> impl Iterator<Item = &mut Path> {
+        self.all.iter_mut().filter_map(|test| match test {
+            Test::Field { path, .. } => Some(path),
+            _ => None,
+        })
     }
 
     /// The texts one of which `key` must be; `None` where the condition leaves that open. For an index.
     pub(super) fn needs(&self, key: &str) -> Option<Vec<&str>> {
         self.all.iter().find_map(|test| match test {
-            Test::Field { path, is } if matches!(path.as_ref(), [only] if only.as_ref() == key) => match is {
+            Test::Field { path, is } if path.word() == Some(key) => match is {
                 Is::Eq(Value::String(text)) => Some(vec![text.as_str()]),
                 Is::OneOf(values) => values.iter().map(Value::as_str).collect(),
                 _ => None,
@@ -110,7 +128,7 @@ impl Condition {
     /// Whether anything but the reserved words and `known` keys is looked at.
     pub(crate) fn looks_beyond(&self, known: &[&str]) -> bool {
         self.all.iter().any(|test| match test {
-            Test::Field { path, .. } => !matches!(path.as_ref(), [only] if known.contains(&only.as_ref())),
+            Test::Field { path, .. } => path.word().is_none_or(|word| !known.contains(&word)),
             _ => false,
         })
     }
@@ -126,7 +144,7 @@ impl Test {
                 _ => Err(RuleError::at(at, "must be one of R1, R2, R3, R4")),
             },
             "agent_id" | "agent_ids" => Ok(Self::Agents(scale(value, at)?)),
-            _ => Ok(Self::Field { path: path(key, at)?, is: Is::compile(value, at)? }),
+            _ => Ok(Self::Field { path: Path::compile(key, at)?, is: Is::compile(value, at)? }),
         }
     }
 
@@ -135,7 +153,7 @@ impl Test {
             Self::DecisionTypes(_) => "decision_type".into(),
             Self::MinRisk(_) | Self::Risks(_) => "risk_level".into(),
             Self::Agents(_) => "agent_id".into(),
-            Self::Field { path, .. } => path.join("."),
+            Self::Field { path, .. } => path.as_str().to_owned(),
         }
     }
 
@@ -161,14 +179,6 @@ fn scale<T: std::str::FromStr<Err: std::fmt::Display>>(value: &Value, at: &str) 
         Value::Array(list) if list.is_empty() => Err(RuleError::at(at, "must not be an empty list")),
         Value::Array(list) => list.iter().map(one).collect(),
         other => Ok(Box::from([one(other)?])),
-    }
-}
-
-pub(super) fn path(key: &str, at: &str) -> Result<Box<[Box<str>]>, RuleError> {
-    let steps: Box<[Box<str>]> = key.split('.').map(Box::from).collect();
-    match steps.iter().any(|step| step.trim().is_empty()) || steps.len() > 16 {
-        true => Err(RuleError::at(at, "is not a path: names joined by dots, at most 16")),
-        false => Ok(steps),
     }
 }
 

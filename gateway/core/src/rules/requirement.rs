@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Span};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::condition::{order, path};
-use super::{Context, RuleError};
+use super::condition::order;
+use super::{Context, Path, RuleError};
 use crate::gate::binding::{GateBinding, WrittenBinding};
 use crate::gate::{Digest, Id};
 
@@ -22,9 +22,6 @@ pub struct Requirement {
     asks: Asks,
 }
 
-/// Where a value stands in what is decided over.
-type Place = Box<[Box<str>]>;
-
 #[derive(Debug, Clone, PartialEq)]
 enum Asks {
     HumanApproval,
@@ -33,8 +30,8 @@ enum Asks {
     Log,
     Notify,
     Limits {
-        max: Box<[(Place, Value)]>,
-        require: Box<[Place]>,
+        max: Box<[(Path, Value)]>,
+        require: Box<[Path]>,
     },
     Gate(Arc<GateBinding>),
 }
@@ -118,16 +115,16 @@ impl Requirement {
             Asks::Gate(binding) => return context.closed(binding).map_or(Met::Yes, Met::No),
             Asks::Limits { max, require } => (max, require),
         };
-        let is_there = |path: &[Box<str>]| context.get(path).is_some_and(|found| !found.to_value().is_null());
+        let is_there = |path: &Path| context.get(path).is_some_and(|found| !found.is_null());
         if let Some(path) = require.iter().find(|path| !is_there(path)) {
-            return Met::No(format!("`{}` is required", path.join(".")));
+            return Met::No(format!("`{}` is required", path.as_str()));
         }
         let mut unknown = Vec::new();
         for (path, most) in max {
             match context.get(path).and_then(|found| order(found, most)) {
-                Some(Ordering::Greater) => return Met::No(format!("`{}` may be at most {most}", path.join("."))),
+                Some(Ordering::Greater) => return Met::No(format!("`{}` may be at most {most}", path.as_str())),
                 Some(_) => {}
-                None => unknown.push(path.join(".")),
+                None => unknown.push(path.as_str().to_owned()),
             }
         }
         if unknown.is_empty() { Met::Yes } else { Met::Unknown(unknown) }
@@ -152,8 +149,6 @@ fn gate(written: &Value) -> Result<GateBinding, RuleError> {
     Ok(GateBinding { scenario, spec_hash, run_from, stages, anyone })
 }
 
-type Path = Box<[Box<str>]>;
-
 fn limits(written: Option<&Value>) -> Result<Box<[(Path, Value)]>, RuleError> {
     let Some(written) = written else { return Ok(Box::default()) };
     let limits = written.as_object().filter(|limits| !limits.is_empty());
@@ -163,7 +158,7 @@ fn limits(written: Option<&Value>) -> Result<Box<[(Path, Value)]>, RuleError> {
         if !most.is_number() {
             return Err(RuleError::at(at, "must be a number"));
         }
-        Ok((path(key, &at)?, most.clone()))
+        Ok((Path::compile(key, &at)?, most.clone()))
     };
     limits.iter().map(one).collect()
 }
@@ -174,7 +169,7 @@ fn fields(written: Option<&Value>) -> Result<Box<[Path]>, RuleError> {
     let fields = written.as_array().filter(|fields| !fields.is_empty());
     let fields = fields.ok_or_else(|| RuleError::at(at.as_str(), "must be a list of at least one field"))?;
     let one = |field: &Value| match field.as_str() {
-        Some(field) => path(field, &at),
+        Some(field) => Path::compile(field, &at),
         None => Err(RuleError::at(at.as_str(), "must be a list of texts")),
     };
     fields.iter().map(one).collect()

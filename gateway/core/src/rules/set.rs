@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::call::{CallContext, DERIVED};
 use super::condition::Applies;
 use super::requirement::Met;
-use super::{AgentPolicy, Context, Seen, Severity};
+use super::{AgentPolicy, Context, Seen, Severity, path};
 use crate::digest;
 use crate::exchange::Exchange;
 use crate::gate::binding::GateBinding;
@@ -59,7 +59,8 @@ pub struct Evaluation {
 }
 
 impl RuleSet {
-    pub fn compile(policies: Vec<AgentPolicy>) -> Self {
+    pub fn compile(mut policies: Vec<AgentPolicy>) -> Self {
+        path::share(policies.iter_mut().flat_map(|policy| policy.condition.paths_mut()));
         let named = |counts: &dyn Fn(&AgentPolicy) -> bool| -> Arc<str> {
             let mut chosen: Vec<_> = policies.iter().filter(|policy| counts(policy)).collect();
             if chosen.is_empty() {
@@ -117,7 +118,7 @@ impl RuleSet {
         if self.policies.is_empty() {
             return;
         }
-        let context = CallContext(exchange);
+        let context = CallContext::new(exchange);
         self.index.candidates(&context, |place| {
             if let Some(policy) = self.policies.get(place)
                 && let Some(verdict) = policy.verdict(&context)
@@ -132,7 +133,7 @@ impl RuleSet {
         if !self.gated {
             return;
         }
-        let context = CallContext(exchange);
+        let context = CallContext::new(exchange);
         self.index.candidates(&context, |place| {
             if let Some(binding) = self.policies.get(place).and_then(|policy| policy.requirement.gate()) {
                 found(binding);
@@ -181,10 +182,11 @@ impl AgentPolicy {
 
     /// Nothing is made before there is something to object to.
     fn verdict(&self, context: &dyn Context) -> Option<Verdict> {
-        let unknown = match self.condition.applies(context) {
-            Applies::No => return None,
-            Applies::Unknown(keys) => keys,
-            Applies::Yes => match self.requirement.met(context) {
+        let unknown = match self.condition.holds(context) {
+            Some(false) => return None,
+            None if !self.fails_closed() => return None,
+            None => self.condition.unknown(context),
+            Some(true) => match self.requirement.met(context) {
                 Met::Yes | Met::Mention(_) => return None,
                 Met::NeedsHuman => return Some(self.objects("it needs a human's approval", None)),
                 Met::No(why) => {

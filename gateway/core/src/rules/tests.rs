@@ -266,10 +266,63 @@ fn the_index_finds_what_a_walk_over_all_finds() {
         let mut found: Vec<_> = opinions(&policies, &exchange).iter().map(rule).collect();
         found.sort();
         let compiled = policies.iter().map(|policy| AgentPolicy::compile(policy).unwrap()).collect();
-        let walked = RuleSet::compile(compiled).evaluate(&CallContext(&exchange));
+        let walked = RuleSet::compile(compiled).evaluate(&CallContext::new(&exchange));
         let mut expected: Vec<_> = walked.violations.into_iter().map(|violation| violation.policy_id).collect();
         expected.sort();
         assert_eq!(found, expected, "{arguments}");
+    }
+}
+
+/// Places that several policies look at are looked up once for all of them.
+#[test]
+fn looking_once_for_many_finds_what_each_finds_alone() {
+    let conditions = [
+        json!({"limit": {"gt": 3}}),
+        json!({"limit": {"lt": 30}, "customer.region": ["EU"]}),
+        json!({"limit": {"exists": false}}),
+        json!({"arguments.customer.region": "EU"}),
+        json!({"arguments.customer.region": {"ne": "EU"}, "hour": 22}),
+        json!({"customer.region": {"exists": true}}),
+        json!({"hour": {"gte": 20}, "tool": {"ne": "x/y"}}),
+        json!({"tool": {"contains": "pay"}, "ticket": "T-1"}),
+        json!({"ticket": {"exists": false}}),
+    ];
+    let policies: Vec<_> = conditions
+        .iter()
+        .enumerate()
+        .map(|(place, condition)| WrittenPolicy {
+            policy_id: format!("POL-{place}"),
+            ..written(if place % 2 == 0 { "critical" } else { "low" }, condition.clone(), json!("prohibited"))
+        })
+        .collect();
+    let ids = |said: Vec<Opinion>| {
+        let id = |opinion: Opinion| match opinion.verdict {
+            Verdict::Deny(objection) => objection.rule.into_owned(),
+            other => panic!("{other:?}"),
+        };
+        let mut ids: Vec<_> = said.into_iter().map(id).collect();
+        ids.sort();
+        ids
+    };
+    for (arguments, said, expected) in [
+        (json!({}), json!({}), &["POL-0", "POL-2", "POL-4", "POL-6", "POL-8"][..]),
+        (
+            json!({"limit": 7, "customer": {"region": "EU"}}),
+            json!({"ticket": "T-1"}),
+            &["POL-0", "POL-1", "POL-3", "POL-5", "POL-6", "POL-7"],
+        ),
+        (
+            json!({"limit": "9", "customer.region": "US"}),
+            json!({"limit": 1}),
+            &["POL-0", "POL-4", "POL-5", "POL-6", "POL-8"],
+        ),
+    ] {
+        let params = json!({"name": "crm/pay", "arguments": arguments, "_meta": {"io.portreeve/context": said}});
+        let exchange = call(Handling::default(), params);
+        let alone = policies.iter().flat_map(|policy| opinions(std::slice::from_ref(policy), &exchange)).collect();
+        let together = ids(opinions(&policies, &exchange));
+        assert_eq!(together, ids(alone), "{arguments}");
+        assert_eq!(together, expected, "{arguments}");
     }
 }
 
