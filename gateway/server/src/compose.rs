@@ -35,9 +35,9 @@ use crate::edge::sse::Conversations;
 use crate::limits::RateLimits;
 use crate::live::LiveRules;
 use crate::live::compile::compiler;
-use crate::policy_files::{LoadedPolicies, load_policies};
+use crate::policy_files::{LoadedPolicies, load_for, load_other};
 use crate::seal::AeadSeal;
-use crate::sweep::Sweep;
+use crate::sweep::{Sweep, ToTell};
 use crate::watch;
 
 pub use console::console;
@@ -96,6 +96,8 @@ pub struct Node {
     watching: AbortHandle,
     /// Looks after approvals.
     sweeping: AbortHandle,
+    /// Told of approvals that wait.
+    notifier: Arc<ToTell>,
     writer: Arc<AuditWriter>,
     limits: Arc<RateLimits>,
     /// The configured limits in force.
@@ -114,7 +116,7 @@ pub struct Node {
 }
 
 pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeError> {
-    let policies = load_policies(config.policies.as_deref()).map_err(ComposeError::Problems)?;
+    let policies = load_for(config).map_err(ComposeError::Problems)?;
     let candidate = load_candidate(config).map_err(ComposeError::Problems)?;
     if config.shared_state.is_some() {
         tracing::warn!("shared_state is not used yet: rate limits count on each node by itself");
@@ -192,12 +194,15 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         by_file || rows.load().tenants().any(|(_, rules)| rules.tool(tool).is_some())
     });
     gateway.replace_candidate(candidate.map(chain));
-    let sweep = Sweep { desk: desk::without_rules(&store, config), notifier, seal: Arc::clone(&seal) };
+    let notifier = Arc::new(ToTell::from_pointee(notifier));
+    let told = Arc::clone(&notifier);
+    let sweep = Sweep { desk: desk::without_rules(&store, config), notifier: told, seal: Arc::clone(&seal) };
     Ok(Node {
         definitions,
         gateway,
         store,
         sweeping: tokio::spawn(sweep.run()).abort_handle(),
+        notifier,
         engine: Mutex::new(engine),
         watching: tokio::spawn(Arc::clone(&live).watch()).abort_handle(),
         live,
@@ -247,7 +252,7 @@ fn scanner(loaded: &LoadedPolicies) -> Result<Arc<dyn Scanner>, ComposeError> {
 
 /// Policies on trial, where there are any.
 fn load_candidate(config: &Config) -> Result<Option<LoadedPolicies>, Vec<Problem>> {
-    config.candidate.as_deref().map(|dir| load_policies(Some(dir))).transpose()
+    config.candidate.as_deref().map(|dir| load_other(dir, config)).transpose()
 }
 
 /// Whoever is told of approvals, where somebody is.
@@ -313,7 +318,7 @@ impl Node {
         let Some(config) = watch::reload("configuration", || Config::load(started_with.file.as_deref())) else {
             return;
         };
-        let Some(policies) = watch::reload("policies", || load_policies(config.policies.as_deref())) else {
+        let Some(policies) = watch::reload("policies", || load_for(&config)) else {
             return;
         };
         let on_trial = || watch::reload("candidate", || load_candidate(&config));
@@ -336,6 +341,10 @@ impl Node {
         }
         if let Err(error) = self.gate.reload(&config, &policies.policies) {
             tracing::error!("the gate keeps its old settings: {error}");
+        }
+        match notifier(&config) {
+            Ok(notifier) => self.notifier.store(Arc::new(notifier)),
+            Err(error) => tracing::error!("of approvals the same are told as before: {error}"),
         }
         self.gateway.replace_settings(settings(&config));
         self.limits.set(config.limits.agent_per_minute, config.limits.streams);

@@ -23,16 +23,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gateway_core::Policies;
 use gateway_core::chain::PluginMode;
 use gateway_core::matrix::Matrix;
 use gateway_core::policies::{ClassifiedTool, PromotionRules};
 use gateway_core::ports::ManifestRow;
 use gateway_core::rules::RuleSet;
+use gateway_core::{Namespace, Policies};
 use gateway_tools::supabase;
 use serde_json::json;
 
-use crate::config::{Problem, Problems, nearest};
+use crate::config::{Config, Problem, Problems, nearest};
 use access::AccessFiles;
 pub use dlp::load_detectors;
 use dlp_rules::DlpFiles;
@@ -71,19 +71,50 @@ impl LoadedPolicies {
     }
 }
 
+/// Whose server answers to the name of the built-in one that an operator may replace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Supabase {
+    BuiltIn,
+    /// Nothing is known of its tools but what the operator wrote: our manifests are of another server's.
+    Configured,
+}
+
+impl Supabase {
+    pub fn among<'a>(mut upstreams: impl Iterator<Item = &'a Namespace>) -> Self {
+        match upstreams.any(|namespace| namespace.as_str() == supabase::NAMESPACE) {
+            true => Self::Configured,
+            false => Self::BuiltIn,
+        }
+    }
+}
+
 /// `None`: the shipped policies.
 pub fn load_policies(dir: Option<&Path>) -> Result<LoadedPolicies, Vec<Problem>> {
+    load(dir, Supabase::BuiltIn)
+}
+
+/// The policies of a configuration, for its upstreams.
+pub fn load_for(config: &Config) -> Result<LoadedPolicies, Vec<Problem>> {
+    load(config.policies.as_deref(), Supabase::among(config.upstreams.keys()))
+}
+
+/// Other policies than its own for the same upstreams.
+pub fn load_other(dir: &Path, config: &Config) -> Result<LoadedPolicies, Vec<Problem>> {
+    load(Some(dir), Supabase::among(config.upstreams.keys()))
+}
+
+fn load(dir: Option<&Path>, supabase: Supabase) -> Result<LoadedPolicies, Vec<Problem>> {
     let mut problems = Vec::new();
     let files = match dir {
         Some(dir) => files_of(dir, &mut problems),
         None => embedded::all(),
     };
-    let loaded = read_files(&files, &mut problems);
+    let loaded = read_files(&files, supabase, &mut problems);
     if problems.is_empty() { Ok(loaded) } else { Err(problems) }
 }
 
 /// The same from texts instead of a directory, each under the name it would have there.
-pub fn load_texts(texts: BTreeMap<String, String>) -> Result<LoadedPolicies, Vec<Problem>> {
+pub fn load_texts(texts: BTreeMap<String, String>, supabase: Supabase) -> Result<LoadedPolicies, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut files = Vec::new();
     for (inside, text) in texts {
@@ -99,7 +130,7 @@ pub fn load_texts(texts: BTreeMap<String, String>) -> Result<LoadedPolicies, Vec
         }
     }
     with_built_in(&mut files);
-    let loaded = read_files(&files, &mut problems);
+    let loaded = read_files(&files, supabase, &mut problems);
     if problems.is_empty() { Ok(loaded) } else { Err(problems) }
 }
 
@@ -124,7 +155,7 @@ impl PolicyFile {
     }
 }
 
-fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolicies {
+fn read_files(files: &[PolicyFile], supabase: Supabase, problems: &mut Vec<Problem>) -> LoadedPolicies {
     // Before the others: manifests name them.
     let mut scenarios = ScenarioFiles::default();
     for file in files {
@@ -168,9 +199,11 @@ fn read_files(files: &[PolicyFile], problems: &mut Vec<Problem>) -> LoadedPolici
         }
         problems.extend(told.into_found());
     }
-    let mut told = Problems::of("(built in) manifests/supabase.yaml");
-    manifests.fill_in(supabase::NAMESPACE, supabase::MANIFESTS, &mut told);
-    problems.extend(told.into_found());
+    if supabase == Supabase::BuiltIn {
+        let mut told = Problems::of("(built in) manifests/supabase.yaml");
+        manifests.fill_in(supabase::NAMESPACE, supabase::MANIFESTS, &mut told);
+        problems.extend(told.into_found());
+    }
     let access = access.compile(problems);
     let tools = manifests.tools.into_iter().map(|(name, tool)| (name, Arc::new(tool)));
     let policies = Policies::new(tools, matrix).with_scenarios(scenarios.into_all());

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use gateway_core::approvals::link;
 use gateway_core::desk::Desk;
 use gateway_core::ports::{Notifier, Seal};
@@ -14,10 +15,12 @@ const LEASE: Duration = Duration::from_secs(10);
 /// How often a store that is away is complained of.
 const COMPLAIN_EVERY: Duration = Duration::from_secs(10);
 
+/// Whoever is told, which a changed configuration may change. `None`: nobody asked to be.
+pub type ToTell = ArcSwap<Option<Arc<dyn Notifier>>>;
+
 pub struct Sweep {
     pub desk: Desk,
-    /// `None`: nobody asked to be told.
-    pub notifier: Option<Arc<dyn Notifier>>,
+    pub notifier: Arc<ToTell>,
     pub seal: Arc<dyn Seal>,
 }
 
@@ -35,7 +38,7 @@ impl Sweep {
                     "approvals could not be looked after; their deadlines hold all the same: {error}"
                 );
             }
-            if let Some(notifier) = &self.notifier {
+            if let Some(notifier) = self.notifier.load_full().as_ref() {
                 self.notify(notifier.as_ref()).await;
             }
         }

@@ -7,7 +7,7 @@ use gateway_tools::supabase::NAMESPACE;
 use super::output::{Colour, painted, painted_for_errors, print};
 use super::{Failure, Place};
 use crate::config::{Config, Problem, Supabase};
-use crate::policy_files::{LoadedPolicies, load_policies};
+use crate::policy_files::{LoadedPolicies, load_for};
 
 #[derive(Debug, Args)]
 pub struct CheckArgs {
@@ -33,7 +33,7 @@ pub fn run(args: &CheckArgs) -> Result<(), Failure> {
 fn load(args: &CheckArgs) -> Result<(Config, LoadedPolicies), Failure> {
     let config = args.place.config()?;
     let mut problems: Vec<Problem> = config.missing_files();
-    match load_policies(config.policies.as_deref()) {
+    match load_for(&config) {
         Ok(policies) if problems.is_empty() => return Ok((config, policies)),
         Ok(_) => {}
         Err(more) => problems.extend(more),

@@ -20,7 +20,7 @@ use super::failure::with_causes;
 use super::{Common, Failure};
 use crate::compose::{self, Configured, shown};
 use crate::config::{Config, Supabase};
-use crate::policy_files::load_policies;
+use crate::policy_files::load_for;
 use sheet::Sheet;
 
 /// However patient the configuration is: somebody is looking at the screen.
@@ -65,7 +65,7 @@ fn configuration(config: &Config, sheet: &mut Sheet) {
 }
 
 fn policies(config: &Config, sheet: &mut Sheet) {
-    match load_policies(config.policies.as_deref()) {
+    match load_for(config) {
         Ok(loaded) => {
             let (tools, digest) = (loaded.policies.tools.len(), &loaded.policies.digest);
             sheet.good("policies", format!("{tools} classified tools, {digest}"));

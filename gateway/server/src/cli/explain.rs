@@ -13,7 +13,7 @@ use super::output::{Colour, painted, plain, print};
 use super::{Common, Failure, batch, tenant_named};
 use crate::compose::chain;
 use crate::desk;
-use crate::policy_files::load_policies;
+use crate::policy_files::load_for;
 
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
@@ -50,7 +50,7 @@ pub struct ExplainArgs {
 
 pub async fn run(args: ExplainArgs) -> Result<(), Failure> {
     let config = args.common.place.config()?;
-    let loaded = load_policies(config.policies.as_deref())?;
+    let loaded = load_for(&config)?;
     if args.batch {
         return many(&batch::Batch::new(chain(loaded)));
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::output::{Colour, painted, plain};
 use super::{Common, Failure, Place, pins, tenant_named};
-use crate::policy_files::load_policies;
+use crate::policy_files::load_for;
 
 #[derive(Debug, Subcommand)]
 pub enum ManifestVerb {
@@ -49,7 +49,7 @@ pub async fn run(verb: ManifestVerb) -> Result<(), Failure> {
 }
 
 async fn list(args: &ListTools) -> Result<(), Failure> {
-    let policies = load_policies(args.common.place.config()?.policies.as_deref())?.policies;
+    let policies = load_for(&args.common.place.config()?)?.policies;
     let store = args.common.store().await?;
     let tenants = match &args.tenant {
         Some(name) => vec![tenant_named(&store, name).await?],
@@ -127,6 +127,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::policy_files::load_policies;
 
     // acceptance 109: a tool without a manifest is shown to the operator with a suggestion from its annotations.
     #[test]

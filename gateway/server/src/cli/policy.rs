@@ -20,7 +20,7 @@ use super::output::{Colour, painted, plain};
 use super::{Common, Failure, tenant_named};
 use crate::config::{Problems, parse, read};
 use crate::desk;
-use crate::policy_files::load_policies;
+use crate::policy_files::{load_for, load_policies};
 
 #[derive(Debug, Subcommand)]
 pub enum PolicyVerb {
@@ -119,7 +119,7 @@ pub async fn run(verb: PolicyVerb) -> Result<(), Failure> {
 /// A desk that can read access rules, though it judges nothing.
 async fn opened(common: &Common) -> Result<(Store, Desk), Failure> {
     let config = common.place.config()?;
-    let policies = Arc::new(load_policies(config.policies.as_deref())?.policies);
+    let policies = Arc::new(load_for(&config)?.policies);
     let store = common.store().await?;
     let (chain, live) = (Arc::new(Chain::new(Vec::new(), policies)), Arc::new(Live::empty()));
     let desk = desk::desk(&store, &config, Arc::new(move || (Arc::clone(&chain), Arc::clone(&live))));

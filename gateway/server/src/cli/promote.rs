@@ -8,7 +8,7 @@ use super::kill::operator;
 use super::output::{Colour, painted, plain};
 use super::{Common, Failure, tenant_named};
 use crate::desk;
-use crate::policy_files::load_policies;
+use crate::policy_files::load_for;
 
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
@@ -35,7 +35,7 @@ pub struct PromoteArgs {
 
 pub async fn history(args: &HistoryArgs) -> Result<(), Failure> {
     let config = args.common.place.config()?;
-    let loaded = load_policies(config.policies.as_deref())?;
+    let loaded = load_for(&config)?;
     let store = args.common.store().await?;
     let tenant = tenant_named(&store, &args.tenant).await?.id;
     let desk = desk::with_rules(&store, &config, loaded).await?;
@@ -58,7 +58,7 @@ pub async fn history(args: &HistoryArgs) -> Result<(), Failure> {
 
 pub async fn promote(args: &PromoteArgs) -> Result<(), Failure> {
     let config = args.common.place.config()?;
-    let loaded = load_policies(config.policies.as_deref())?;
+    let loaded = load_for(&config)?;
     let store = args.common.store().await?;
     let tenant = tenant_named(&store, &args.tenant).await?.id;
     let desk = desk::with_rules(&store, &config, loaded).await?;

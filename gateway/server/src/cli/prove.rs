@@ -8,7 +8,7 @@ use super::kill::operator;
 use super::output::{Colour, painted, plain};
 use super::{Common, Failure, tenant_named};
 use crate::desk;
-use crate::policy_files::load_policies;
+use crate::policy_files::load_for;
 
 #[derive(Debug, Args)]
 pub struct ProveArgs {
@@ -30,7 +30,7 @@ pub async fn run(args: ProveArgs) -> Result<(), Failure> {
         None => None,
     };
     let (who, scope) = (operator(), ProofScope { tenant, mode: args.mode });
-    let proved = match load_policies(config.policies.as_deref()) {
+    let proved = match load_for(&config) {
         Ok(loaded) => desk::with_rules(&store, &config, loaded).await?.prove(&who, &scope).await,
         // What cannot be read is not proved, and that is an answer.
         Err(problems) => {

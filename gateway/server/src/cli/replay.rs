@@ -11,7 +11,7 @@ use super::kill::operator;
 use super::output::{Colour, painted, plain};
 use super::{Common, Failure, tenant_named};
 use crate::desk;
-use crate::policy_files::load_policies;
+use crate::policy_files::load_other;
 
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
@@ -49,7 +49,7 @@ enum Rows {
 
 pub async fn run(args: ReplayArgs) -> Result<(), Failure> {
     let config = args.common.place.config()?;
-    let candidate = args.policies.as_deref().map(|dir| load_policies(Some(dir))).transpose()?;
+    let candidate = args.policies.as_deref().map(|dir| load_other(dir, &config)).transpose()?;
     let store = args.common.store().await?;
     let tenant = match &args.tenant {
         Some(name) => Some(tenant_named(&store, name).await?.id),

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::Failure;
 use super::manifest::SuggestArgs;
 use super::output::{plain, print};
-use crate::policy_files::load_policies;
+use crate::policy_files::load_for;
 
 pub async fn run(args: &SuggestArgs) -> Result<(), Failure> {
     let config = args.place.config()?;
@@ -27,7 +27,7 @@ pub async fn run(args: &SuggestArgs) -> Result<(), Failure> {
         .map_err(|error| Failure::of(&error))?;
     let principal = Arc::new(Principal::anonymous());
     let tools = list_tools(&*server, &args.namespace, &principal).await.map_err(|error| Failure::of(&error))?;
-    let loaded = load_policies(config.policies.as_deref())?;
+    let loaded = load_for(&config)?;
     print(draft(&args.namespace, &tools, &loaded.policies, upstream.trusted).trim_end())
 }
 
@@ -46,7 +46,8 @@ fn draft(namespace: &Namespace, tools: &[ToolDefinition], policies: &Policies, t
             manifests += &format!("  # {note}\n");
         }
         manifests += &format!(
-            "  - id: {id}\n    domain: {namespace}\n    risk_level: {}\n    side_effects: {}\n    allowed_modes: [{}]\n",
+            "  - id: {id}\n    domain: {}\n    risk_level: {}\n    side_effects: {}\n    allowed_modes: [{}]\n",
+            scalar(&manifest.domain),
             manifest.risk_level,
             manifest.side_effects,
             modes.join(", "),
@@ -96,7 +97,15 @@ fn suggested(namespace: &Namespace, tool: &ToolDefinition, policies: &Policies, 
     let mut notes = Vec::new();
     let manifest = if claimed.risk_level > known.manifest.risk_level {
         notes.push(format!("raised from {}: the server says {}", known.manifest.risk_level, claimed.risk_level));
-        claimed
+        // A higher level opens a tool to nobody to whom it was closed, and policies find it by the same domain.
+        let mut modes = claimed.allowed_modes.clone();
+        modes.retain(|mode| known.manifest.allowed_modes.contains(mode));
+        if modes.is_empty() {
+            let before: Vec<_> = known.manifest.allowed_modes.iter().map(|mode| mode.as_str()).collect();
+            notes.push(format!("no mode is left of {}: take the tool out, or choose anew", before.join(", ")));
+            modes.clone_from(&claimed.allowed_modes);
+        }
+        ToolManifest { domain: known.manifest.domain.clone(), allowed_modes: modes, ..claimed }
     } else {
         if claimed.risk_level < known.manifest.risk_level {
             notes.push(format!("the server says {}; {} stays", claimed.risk_level, known.manifest.risk_level));
@@ -136,9 +145,11 @@ fn comment(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
+    use gateway_core::AgentMode;
     use serde_json::json;
 
     use super::*;
+    use crate::policy_files::load_policies;
     fn load(draft: &str) -> Policies {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("manifests")).unwrap();
@@ -193,10 +204,14 @@ mod tests {
             tool("wipe", json!({"readOnlyHint": true, "openWorldHint": false})),
             tool("peek", json!({"destructiveHint": true})),
             tool("new", json!({"readOnlyHint": true, "openWorldHint": false})),
+            tool("label", json!({"destructiveHint": false})),
+            tool("shown", json!({"destructiveHint": true})),
         ];
         let shipped = load(
             "manifests:\n  - { id: notes/wipe, domain: notes, risk_level: HIGH_WRITE, side_effects: true, allowed_modes: [FULL_AUTO] }\n  \
-             - { id: notes/peek, domain: notes, risk_level: READ_ONLY, side_effects: false, allowed_modes: [SHADOW, ADVISORY, PARTIAL_AUTO, FULL_AUTO] }\n",
+             - { id: notes/peek, domain: notes, risk_level: READ_ONLY, side_effects: false, allowed_modes: [SHADOW, ADVISORY, PARTIAL_AUTO, FULL_AUTO] }\n  \
+             - { id: notes/label, domain: records, risk_level: READ_ONLY, side_effects: false, allowed_modes: [SHADOW, FULL_AUTO] }\n  \
+             - { id: notes/shown, domain: notes, risk_level: READ_ONLY, side_effects: false, allowed_modes: [SHADOW] }\n",
         );
         for (trusted, new) in [(true, "READ_ONLY"), (false, "HIGH_WRITE")] {
             let text = draft(&namespace, &tools, &shipped, trusted);
@@ -206,6 +221,10 @@ mod tests {
                 (level("notes/wipe"), level("notes/peek"), level("notes/new")),
                 ("HIGH_WRITE", "HIGH_WRITE", new)
             );
+            let label = &drafted.tool(&"notes/label".parse().unwrap()).unwrap().manifest;
+            assert_eq!((label.risk_level.as_str(), label.domain.as_str()), ("LOW_WRITE", "records"));
+            assert_eq!(label.allowed_modes, [AgentMode::FullAuto], "no wider than it was");
+            assert!(text.contains("# no mode is left of SHADOW"), "{text}");
             assert!(text.contains("# the server says READ_ONLY; HIGH_WRITE stays"), "{text}");
             assert_eq!(text.contains("# the server says READ_ONLY; it is not marked `trusted`"), !trusted, "{text}");
         }

@@ -12,7 +12,7 @@ use gateway_core::{Chain, Live, Namespace, ToolName};
 use super::{Node, lock, shown};
 use crate::config::{Config, Problem};
 use crate::desk::{self, Judge};
-use crate::policy_files::load_texts;
+use crate::policy_files::{Supabase, load_texts};
 
 /// What the console serves from.
 pub fn console(node: &Arc<Node>, config: &Config, runner: Arc<dyn Runner>) -> Console {
@@ -64,7 +64,8 @@ impl gateway_console::Node for ConsoleNode {
     }
 
     async fn candidate(&self, files: BTreeMap<String, String>) -> Result<(Arc<Chain>, Arc<Live>), Vec<Unusable>> {
-        let loaded = load_texts(files).map_err(|problems| {
+        let supabase = Supabase::among(lock(&self.node.configured).addresses().keys());
+        let loaded = load_texts(files, supabase).map_err(|problems| {
             let unusable = |problem: Problem| {
                 let Problem { file, path, what } = problem;
                 Unusable { at: if path.is_empty() { file } else { format!("{file}: {path}") }, what }

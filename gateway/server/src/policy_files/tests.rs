@@ -95,6 +95,24 @@ fn a_built_in_tools_manifest_stands_until_the_operator_writes_another() {
 }
 
 #[test]
+fn another_server_in_a_built_in_ones_place_is_not_taken_for_it() {
+    let none: [Namespace; 0] = [];
+    let (mine, others): ([Namespace; 1], [Namespace; 1]) = (["supabase".parse().unwrap()], ["crm".parse().unwrap()]);
+    for (upstreams, is_known) in [(&none[..], true), (&others[..], true), (&mine[..], false)] {
+        let supabase = Supabase::among(upstreams.iter());
+        for loaded in [load(None, supabase), load_texts(BTreeMap::new(), supabase)] {
+            let policies = loaded.unwrap().policies;
+            assert_eq!(policies.tool(&tool("supabase/execute-sql")).is_some(), is_known, "{upstreams:?}");
+        }
+    }
+    let own = "manifests:\n  - { id: supabase/execute-sql, domain: x, risk_level: LOW_WRITE, side_effects: true, allowed_modes: [FULL_AUTO] }\n";
+    let dir = directory(&[("manifests/supabase.yaml", own)]);
+    let policies = load(Some(dir.path()), Supabase::Configured).unwrap().policies;
+    assert!(policies.tool(&tool("supabase/execute-sql")).is_some(), "what the operator wrote of it holds");
+    assert!(policies.tool(&tool("supabase/get-schema")).is_none());
+}
+
+#[test]
 fn the_directory_in_the_repository_is_the_shipped_one() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies");
     let from_directory = load_policies(Some(&dir)).unwrap();

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::cli::{Common, Failure, tenant_named};
 use crate::compose::{GateRoom, Records};
-use crate::policy_files::load_policies;
+use crate::policy_files::load_for;
 
 /// No input of a tool is larger.
 const LARGEST: u64 = 8 << 20;
@@ -29,7 +29,7 @@ pub struct Asked {
 impl Asked {
     pub async fn open(common: &Common, tenant: &str) -> Result<Self, Failure> {
         let config = common.place.config()?;
-        let policies = load_policies(config.policies.as_deref())?.policies;
+        let policies = load_for(&config)?.policies;
         let store = common.store().await?;
         let tenant = tenant_named(&store, tenant).await?;
         let matrix = Arc::new(ArcSwap::from_pointee(policies.matrix.clone()));
