@@ -5,9 +5,11 @@ mod bounds;
 mod compile;
 mod context;
 mod digits;
+mod kinds;
 mod look;
 mod near;
 mod seen;
+mod sieve;
 
 use std::sync::Arc;
 
@@ -18,6 +20,8 @@ use crate::spots::{self, Least, Spot};
 use crate::{Action, Boundary, Check, Keep, Severity, WrittenDetector, encoded};
 pub(crate) use block::{GAP, LONGEST, RUN};
 use context::Context;
+pub(crate) use near::Bits;
+pub(crate) use sieve::{Points, Why};
 
 /// What is wrong with a written detector.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -75,6 +79,8 @@ pub struct Detectors {
     digest: String,
     /// Literal anchors and the signs of quoted-printable; `None` where there are none.
     literals: AhoCorasick,
+    /// Those that nothing begins with behind a letter or a digit.
+    shut: Vec<bool>,
     /// What each literal begins; nobody for a sign.
     begun: Vec<Vec<u16>>,
     words: Option<AhoCorasick>,
@@ -97,6 +103,7 @@ pub struct Detectors {
     /// Tenants' patterns that no anchor leads to.
     everywhere: Vec<u16>,
     near: near::Near,
+    sieve: sieve::Sieve,
     least: Least,
 }
 
@@ -138,9 +145,9 @@ impl Detectors {
     /// Whether anything in a raw message deserves a look. `false` means that `scan` of any string in it finds nothing.
     pub fn suspects(&self, raw: &[u8]) -> bool {
         let mut any = false;
-        self.suspicious(raw, |_| {
-            any = true;
-            false
+        self.suspicious(raw, |_, why| {
+            any = why != Why::Shut;
+            !any
         });
         any
     }
@@ -152,35 +159,52 @@ impl Detectors {
         out.extend(found.iter().map(|one| Hit { rule: one.rule, start: one.start, end: one.end, view: one.view }));
     }
 
-    /// Places of a raw message that deserve a look, until `found` says enough. Not in order.
-    pub(crate) fn suspicious(&self, raw: &[u8], mut found: impl FnMut(usize) -> bool) {
-        if !self.everywhere.is_empty() && !found(0) {
+    /// Places of a raw message that deserve a look and why, until `found` says enough. Not in order.
+    pub(crate) fn suspicious(&self, raw: &[u8], mut found: impl FnMut(usize, Why) -> bool) {
+        if !self.everywhere.is_empty() && !found(0, Why::Any) {
             return;
         }
-        for literal in self.literals.find_iter(raw) {
-            if !found(literal.start()) {
+        let mut enough = false;
+        spots::spots(raw, &self.least, |spot| {
+            let goes_on = match spot {
+                Spot::At(at) | Spot::Encoded(at) => found(at, Why::Any),
+                Spot::Digits(run) => found(run.start, Why::Digits { count: full(run.count), dots: full(run.dots) }),
+                Spot::Colons { start, count, .. } => found(start, Why::Colons(full(count))),
+                Spot::Pairs { start, end } => {
+                    let pairs = raw.get(start..end).and_then(|pairs| std::str::from_utf8(pairs).ok());
+                    pairs.and_then(encoded::of_pairs).is_none() || found(start, Why::Any)
+                }
+                Spot::Run { start, end } => {
+                    if encoded::plausible(raw.get(start..end).unwrap_or_default()) {
+                        found(start, Why::Any)
+                    } else {
+                        end - start < self.shortest_run
+                            || found(start, Why::Run(u16::try_from(end - start).unwrap_or(u16::MAX)))
+                    }
+                }
+            };
+            enough |= !goes_on;
+            goes_on
+        });
+        if enough {
+            return;
+        }
+        for literal in self.literals.find_overlapping_iter(raw) {
+            let inside = self.shut.get(literal.pattern().as_usize()) == Some(&true) && in_word(raw, literal.start());
+            if !found(literal.start(), if inside { Why::Shut } else { Why::Any }) {
                 return;
             }
         }
         for word in self.words.iter().flat_map(|words| words.find_iter(raw)) {
-            if !found(word.start()) {
+            if !found(word.start(), Why::Any) {
                 return;
             }
         }
-        spots::spots(raw, &self.least, |spot| match spot {
-            Spot::At(at) | Spot::Encoded(at) => found(at),
-            Spot::Digits(run) => found(run.start),
-            Spot::Colons { start, .. } => found(start),
-            Spot::Pairs { start, end } => {
-                let pairs = raw.get(start..end).and_then(|pairs| std::str::from_utf8(pairs).ok());
-                pairs.and_then(encoded::of_pairs).is_none() || found(start)
-            }
-            Spot::Run { start, end } => {
-                let run = raw.get(start..end).unwrap_or_default();
-                let counts = run.len() >= self.shortest_run || encoded::plausible(run);
-                !counts || found(start)
-            }
-        });
+    }
+
+    /// Whose words stand in the names around a value.
+    pub(crate) fn spoken_in(&self, names: &str) -> Bits {
+        self.spoken(names, None)
     }
 
     /// Whether a literal that some detector begins with stands in these bytes.
@@ -205,4 +229,19 @@ impl Detectors {
     fn severity(&self, rule: u16) -> Severity {
         self.rule(rule).map_or(Severity::High, |rule| rule.severity)
     }
+}
+
+/// What is too many to be told is as many as can be.
+fn full(count: u32) -> u8 {
+    u8::try_from(count).unwrap_or(u8::MAX)
+}
+
+/// Whether a letter or a digit stands before a place, and is itself when everything is decoded: `xBE8`, but not `\nBE8` or `%20BE8`.
+fn in_word(raw: &[u8], at: usize) -> bool {
+    /// No escape has as many letters behind its sign.
+    const LONGEST_ESCAPE: usize = 16;
+    let before = raw.get(at.saturating_sub(LONGEST_ESCAPE)..at).unwrap_or_default();
+    let letters = before.iter().rev().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    let sign = before.len().checked_sub(letters + 1).and_then(|at| before.get(at));
+    letters > 0 && !sign.is_some_and(|sign| matches!(sign, b'\\' | b'%' | b'=' | b'&' | b'#'))
 }

@@ -60,7 +60,7 @@ pub(crate) fn plausible(run: &[u8]) -> bool {
         let begins = |piece: &[u8]| {
             begins_as_text(hex_bytes(piece))
                 || begins_as_text(base64_bytes(piece))
-                || begins_wide(base64_bytes(piece))
+                || (may_be_wide(piece) && begins_wide(base64_bytes(piece)))
                 || begins_as_text(base32_bytes(piece))
         };
         begins(piece)
@@ -100,6 +100,11 @@ fn begins_wide(bytes: impl Iterator<Item = Option<u8>>) -> bool {
     let count = letters.len();
     let plain = |pair: &&[u8]| matches!(pair, [low, 0] if low.is_ascii_graphic() || low.is_ascii_whitespace());
     count >= FEWEST && letters.filter(plain).count() * 2 >= count
+}
+
+/// Half of the high bytes are zero, and of three in a row at least one is written with an `A` of its own.
+fn may_be_wide(piece: &[u8]) -> bool {
+    memchr::memchr(b'A', piece).is_some()
 }
 
 fn wide(bytes: impl Iterator<Item = Option<u8>> + Clone) -> Option<String> {

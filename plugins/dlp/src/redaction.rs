@@ -7,6 +7,7 @@ mod names;
 mod pieces;
 mod place;
 mod scalars;
+mod spoken;
 mod step;
 mod string;
 mod tree;

@@ -113,6 +113,10 @@ pub(crate) fn is_digit(byte: u8) -> bool {
     class(byte) & DIGIT != 0
 }
 
+fn is_hex(byte: u8) -> bool {
+    class(byte) & HEX != 0
+}
+
 pub(crate) fn is_separator(byte: u8) -> bool {
     class(byte) & SEPARATOR != 0
 }
@@ -131,15 +135,13 @@ pub(crate) fn spots(text: &[u8], least: &Least, mut found: impl FnMut(Spot) -> b
         }
         if kind & TOKEN != 0 {
             let start = at;
-            let mut seen = kind;
-            at += 1;
-            while let Some(&next) = text.get(at) {
-                let kind = class(next);
-                if kind & TOKEN == 0 {
-                    break;
+            let mut kind = kind;
+            while kind & TOKEN != 0 {
+                if kind & DIGIT != 0 && !digit(text, at, &mut number, least, &mut found) {
+                    return;
                 }
-                seen |= kind;
                 at += 1;
+                kind = text.get(at).map_or(0, |next| class(*next));
             }
             if at - start >= least.run && !found(Spot::Run { start, end: at }) {
                 return;
@@ -151,13 +153,12 @@ pub(crate) fn spots(text: &[u8], least: &Least, mut found: impl FnMut(Spot) -> b
             } else if !pairs.end(&mut found) {
                 return;
             }
-            if seen & DIGIT != 0 && !digits(text, start, at, &mut number, least, &mut found) {
-                return;
-            }
             continue;
         }
         let goes_on = match byte {
             b'@' => !least.at || found(Spot::At(at)),
+            // Between a name and its value stands one alone.
+            b':' if least.colons > 1 && !text.get(at + 1).is_some_and(|next| is_hex(*next) || *next == b':') => true,
             b':' if at >= colons_until => {
                 let spot = colons(text, at, colons_until);
                 colons_until = spot.1;
@@ -227,39 +228,33 @@ fn tell(run: DigitRun, least: &Least, found: &mut impl FnMut(Spot) -> bool) -> b
     (run.count < least.digits && run.dots < least.dots) || found(Spot::Digits(run))
 }
 
-/// Takes the digits of a token into the run that is open, or begins another.
-fn digits(
+/// Takes a digit into the run that is open, or begins another.
+#[inline]
+fn digit(
     text: &[u8],
-    start: usize,
-    end: usize,
+    at: usize,
     open: &mut Option<DigitRun>,
     least: &Least,
     found: &mut impl FnMut(Spot) -> bool,
 ) -> bool {
-    for (offset, byte) in text.get(start..end).unwrap_or_default().iter().enumerate() {
-        if class(*byte) & DIGIT == 0 {
-            continue;
+    if let Some(run) = open {
+        if run.end == at {
+            run.end += 1;
+            run.count += 1;
+            return true;
         }
-        let at = start + offset;
-        if let Some(run) = open {
-            if run.end == at {
-                run.end += 1;
-                run.count += 1;
-                continue;
-            }
-            let gap = text.get(run.end..at).unwrap_or_default();
-            if gap.len() <= WIDEST_GAP && gap.iter().all(|byte| is_separator(*byte)) {
-                run.dots += u32::from(gap == b".");
-                run.end = at + 1;
-                run.count += 1;
-                continue;
-            }
-            if !tell(*run, least, found) {
-                return false;
-            }
+        let gap = text.get(run.end..at).unwrap_or_default();
+        if gap.len() <= WIDEST_GAP && gap.iter().all(|byte| is_separator(*byte)) {
+            run.dots += u32::from(gap == b".");
+            run.end = at + 1;
+            run.count += 1;
+            return true;
         }
-        *open = Some(DigitRun { start: at, end: at + 1, count: 1, dots: 0 });
+        if !tell(*run, least, found) {
+            return false;
+        }
     }
+    *open = Some(DigitRun { start: at, end: at + 1, count: 1, dots: 0 });
     true
 }
 

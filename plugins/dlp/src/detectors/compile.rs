@@ -10,10 +10,11 @@ use regex_syntax::hir::literal::Extractor;
 use sha2::{Digest, Sha256};
 
 use super::near::{LedTo, Near};
+use super::sieve::{Points, Sieve};
 use super::{Compiled, Context, Detectors, Problem, Rule, UNREAD};
 use crate::escapes::quoted_printable_signs;
 use crate::spots::Least;
-use crate::{Check, ContextWords, Severity, WrittenDetector};
+use crate::{Boundary, Check, ContextWords, Severity, WrittenDetector};
 
 /// Larger patterns are refused: 1 MiB of automaton.
 const LARGEST_PATTERN: usize = 1 << 20;
@@ -136,7 +137,9 @@ impl Gathered {
         if let Some(text) = one.pattern.as_ref().filter(|_| pattern.is_some() && by_place) {
             let needs_words = context.as_ref().is_some_and(|context| context.required);
             let narrows = one.check.iter().any(Check::narrows);
-            self.led_to.push(LedTo { index, boundary: one.boundary, pattern: text.clone(), needs_words, narrows });
+            let pattern = text.clone();
+            let least = least_of(&anchors);
+            self.led_to.push(LedTo { index, boundary: one.boundary, pattern, needs_words, narrows, least });
         }
         for anchor in anchors {
             match anchor {
@@ -203,7 +206,10 @@ impl Gathered {
             needles.push(text);
             begun.push(detectors);
         }
+        let shut = begun.iter().map(|begun| begun.iter().all(|index| only_begins_words(&self.compiled, *index)));
+        let mut shut: Vec<bool> = shut.collect();
         for sign in quoted_printable_signs() {
+            shut.push(false);
             needles.push(sign);
             begun.push(Vec::new());
         }
@@ -218,13 +224,14 @@ impl Gathered {
         } else {
             Some(AhoCorasick::builder().ascii_case_insensitive(true).build(&self.words).map_err(built)?)
         };
+        let asked_words: Vec<String> = self.asked.keys().cloned().collect();
         let mut asked = None;
         let mut asked_by = Vec::new();
         if !self.asked.is_empty() {
             let built_of = AhoCorasick::builder()
                 .kind(Some(AhoCorasickKind::DFA))
                 .ascii_case_insensitive(true)
-                .build(self.asked.keys())
+                .build(&asked_words)
                 .map_err(built)?;
             asked = Some(built_of);
             asked_by = self.asked.into_values().collect();
@@ -237,13 +244,16 @@ impl Gathered {
             run: self.runs.iter().map(|(least, _)| *least).min().unwrap_or(usize::MAX).min(Least::NOTHING.run),
             at: !self.at.is_empty(),
         };
+        let near = Near::new(&self.led_to, self.compiled.len());
         Ok(Detectors {
-            near: Near::new(&self.led_to, self.compiled.len()),
+            sieve: Sieve::new(&self.led_to, &near, &self.compiled, asked_words.iter()),
+            near,
             shortest_run: self.runs.iter().map(|(least, _)| *least).min().unwrap_or(usize::MAX),
             rules: self.rules,
             compiled: self.compiled,
             digest,
             literals,
+            shut,
             begun,
             words,
             of_word: self.of_word,
@@ -260,6 +270,28 @@ impl Gathered {
             least,
         })
     }
+}
+
+/// Whether a detector's matches all begin with an anchor, and never behind a letter or a digit.
+fn only_begins_words(compiled: &[Compiled], index: u16) -> bool {
+    compiled.get(usize::from(index)).is_some_and(|detector| {
+        detector.begins_with_anchor && matches!(detector.boundary, Boundary::Word | Boundary::Token)
+    })
+}
+
+/// The least of each kind of place that leads to a detector.
+fn least_of(anchors: &[Anchor]) -> Points {
+    let mut least = Points::NEVER;
+    for anchor in anchors {
+        match anchor {
+            Anchor::Digits(count) => least.digits = least.digits.min(*count),
+            Anchor::Dots(count) => least.dots = least.dots.min(*count),
+            Anchor::Run(length) => least.run = least.run.min(u32::try_from(*length).unwrap_or(u32::MAX)),
+            Anchor::Colons(count) => least.colons = least.colons.min(*count),
+            Anchor::Literal(_) | Anchor::At => {}
+        }
+    }
+    least
 }
 
 fn rule(one: WrittenDetector) -> Rule {

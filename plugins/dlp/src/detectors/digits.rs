@@ -7,6 +7,9 @@ use smallvec::SmallVec;
 use super::{Compiled, Detectors};
 use crate::spots::{DigitRun, is_digit};
 
+/// Letters of a UUID.
+const UUID: usize = 36;
+
 /// Hands every window of a run to `candidate` that a detector wants, longest first from each group of digits; a window that is
 /// taken (`true`) ends the search before its end.
 pub(super) fn windows(text: &str, run: DigitRun, wanted: (u32, u32), mut candidate: impl FnMut(Range<usize>) -> bool) {
@@ -69,17 +72,19 @@ fn is_fraction(bytes: &[u8], groups: &[Range<usize>], group: usize) -> bool {
 
 /// `550e8400-e29b-41d4-a716-446655440000` around the run: nothing in it is a number.
 pub(super) fn in_uuid(bytes: &[u8], run: DigitRun) -> bool {
-    const DASHES: [usize; 4] = [8, 13, 18, 23];
-    const LENGTH: usize = 36;
     let part = |byte: &u8| byte.is_ascii_hexdigit() || *byte == b'-';
-    let before = bytes.get(run.start.saturating_sub(LENGTH)..run.start).unwrap_or_default();
+    let before = bytes.get(run.start.saturating_sub(UUID)..run.start).unwrap_or_default();
     let start = run.start - before.iter().rev().take_while(|byte| part(byte)).count();
-    let token = bytes.get(start..start + LENGTH).unwrap_or_default();
-    token.len() == LENGTH
-        && token
-            .iter()
-            .enumerate()
-            .all(|(at, byte)| if DASHES.contains(&at) { *byte == b'-' } else { byte.is_ascii_hexdigit() })
+    bytes.get(start..start + UUID).is_some_and(is_uuid)
+}
+
+/// One, and nothing else.
+pub(super) fn is_uuid(token: &[u8]) -> bool {
+    token.len() == UUID
+        && token.iter().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => *byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
 }
 
 impl Detectors {

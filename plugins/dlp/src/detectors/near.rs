@@ -11,9 +11,10 @@ use regex_automata::{Anchored, Input, MatchKind, PatternSet};
 use smallvec::SmallVec;
 
 use super::Boundary;
+use super::sieve::Points;
 
 /// One bit for each detector.
-pub(super) type Bits = SmallVec<[u64; 16]>;
+pub(crate) type Bits = SmallVec<[u64; 16]>;
 type Caches = Pool<Cache, Box<dyn Fn() -> Cache + Send + Sync + std::panic::UnwindSafe + std::panic::RefUnwindSafe>>;
 
 /// All beginnings together may read the text so many times; a text that asks for more is not sorted out.
@@ -28,6 +29,8 @@ pub(super) struct LedTo {
     pub needs_words: bool,
     /// What is found may begin later than its match.
     pub narrows: bool,
+    /// So much of something leads to it.
+    pub least: Points,
 }
 
 /// The detectors that need the same surroundings.
@@ -66,7 +69,7 @@ impl Near {
                 set(&mut near.required, one.index);
             }
         }
-        let kinds: [Kind; 3] = [
+        let kinds: [Kind; 4] = [
             (
                 |one| !one.narrows && matches!(one.boundary, Boundary::Word | Boundary::Token),
                 |byte| !byte.is_ascii_alphanumeric(),
@@ -75,7 +78,9 @@ impl Near {
                 |one| !one.narrows && matches!(one.boundary, Boundary::Digit | Boundary::Number),
                 |byte| !byte.is_ascii_digit(),
             ),
-            (|one| one.narrows || one.boundary == Boundary::None, |_| true),
+            // Apart, because these begin with few bytes and those with nearly all.
+            (|one| one.narrows, |_| true),
+            (|one| !one.narrows && one.boundary == Boundary::None, |_| true),
         ];
         for (belongs, behind) in kinds {
             // Whoever asks for words nearby is seldom asked at all, and would keep the automaton busy with every word.
@@ -109,6 +114,22 @@ impl Near {
             *bits &= !required | spoken;
         }
         bits
+    }
+}
+
+impl Near {
+    /// The place of a detector's automaton among these.
+    pub fn group_of(&self, index: u16) -> Option<usize> {
+        self.groups.iter().position(|group| group.of.contains(&index))
+    }
+
+    /// Whether none of these automata, a bit for each, names anybody in the text.
+    pub fn names_nobody(&self, text: &str, groups: u32) -> bool {
+        let mut bits = Bits::new();
+        bits.resize(self.unknown.len(), 0);
+        let asked = self.groups.iter().enumerate().filter(|(place, _)| groups & (1 << place) != 0);
+        let ran = asked.map(|(_, group)| group.run(text.as_bytes(), &mut bits)).all(|ran| ran.is_some());
+        ran && bits.iter().all(|bits| *bits == 0)
     }
 }
 
@@ -208,7 +229,7 @@ fn first_bytes(automaton: &DFA) -> [bool; 256] {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     #![allow(clippy::unwrap_used)]
     use std::fs;
     use std::path::Path;
@@ -225,7 +246,7 @@ mod tests {
     }
 
     /// Every shipped detector, sorted out beforehand or not.
-    fn shipped(sorted_out: bool) -> Detectors {
+    pub fn shipped(sorted_out: bool) -> Detectors {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies/dlp");
         let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         let texts = files.filter(|file| file.extension().is_some_and(|end| end == "yaml"));
@@ -247,7 +268,7 @@ mod tests {
     }
 
     /// Digits, separators, words of a few letters, and beginnings of what is looked for.
-    fn texts() -> impl Strategy<Value = String> {
+    pub fn texts() -> impl Strategy<Value = String> {
         let part = prop_oneof![
             "[0-9]{1,12}",
             "[ ./:+()_-]{1,2}",

@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use super::bounds::{bounded, joins, whole_letters};
 use super::look::Found;
 use super::{Compiled, Detectors, View, block, digits, near};
+use crate::Check;
 use crate::mapped::small;
 use crate::spots::DigitRun;
 
@@ -283,12 +284,30 @@ impl<'s> Seen<'s> {
                 self.try_near(*detector, run.start..run.end);
             }
         }
+        self.windows(run);
+    }
+
+    fn windows(&mut self, run: DigitRun) {
+        let set: &'s Detectors = self.set;
         for (index, detector, wanted) in set.windowed() {
             if run.count < wanted.0 || !self.is_spoken_of(index, detector) {
                 continue;
             }
             digits::windows(self.text, run, wanted, |window| self.window(index, detector, window));
         }
+    }
+
+    /// Whether some of a run's digits are a number, or may be one because of the words around it.
+    pub fn takes_window(&mut self, run: DigitRun) -> bool {
+        let set: &'s Detectors = self.set;
+        let waits = |detector: &Compiled| detector.context.as_ref().is_some_and(|context| context.required);
+        for (index, detector, wanted) in set.windowed() {
+            if waits(detector) && run.count >= wanted.0 && self.is_spoken_of(index, detector) {
+                return true;
+            }
+        }
+        self.windows(run);
+        !self.out.is_empty()
     }
 
     /// A window with the signs before it that belong to a number, or without them.
@@ -305,6 +324,11 @@ impl<'s> Seen<'s> {
     }
 
     fn fits(&self, detector: &Compiled, window: Range<usize>) -> bool {
+        // A checksum costs less than a pattern, and says no more often.
+        let passes = |check: &Check| check.narrows() || check.fitting(self.text, window.clone()).is_some();
+        if !detector.grouped && !detector.checks.iter().all(passes) {
+            return false;
+        }
         let Some(pattern) = &detector.pattern else {
             return true;
         };
@@ -370,7 +394,7 @@ impl<'s> Seen<'s> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::{Check, WrittenDetector};
+    use crate::WrittenDetector;
 
     fn set(pattern: &str, anchors: &[&str], check: Vec<Check>) -> Detectors {
         Detectors::compile(vec![WrittenDetector {

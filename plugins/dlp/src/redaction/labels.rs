@@ -91,7 +91,21 @@ pub(super) fn is_value(name: &str) -> bool {
 
 /// Names of what is counted or measured, whatever is said above it.
 pub(super) fn is_measure(name: &str) -> bool {
-    ends_in(name, &MEASURES)
+    /// The first letters of measures: asked of every name, and most have another.
+    const FIRST: u32 = first_letters(&MEASURES);
+    let first = last_word(name).as_bytes().first().map_or(0, |letter| letter & 0x1f);
+    FIRST & (1 << first) != 0 && ends_in(name, &MEASURES)
+}
+
+#[expect(clippy::indexing_slicing, reason = "computed when compiled; no word is empty")]
+const fn first_letters(words: &[&str]) -> u32 {
+    let mut letters = 0;
+    let mut at = 0;
+    while at < words.len() {
+        letters |= 1 << (words[at].as_bytes()[0] & 0x1f);
+        at += 1;
+    }
+    letters
 }
 
 pub(super) fn are_rows(name: &str) -> bool {

@@ -1,5 +1,6 @@
 //! Where a walk is, and what the names on the way there say of it.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use smallvec::SmallVec;
@@ -7,7 +8,6 @@ use smallvec::SmallVec;
 use super::Redaction;
 use super::labels::{is_measure, is_value};
 use super::string::unescaped;
-use crate::mapped::Mapped;
 use crate::paths::Alive;
 use crate::{Action, mask};
 
@@ -44,6 +44,8 @@ pub(super) enum Step<'p> {
 
 /// Names beyond the nearest ones say nothing of a value.
 const MOST_NAMES: usize = 3;
+/// What most pointers have room in.
+const USUAL_POINTER: usize = 64;
 
 impl<'p> Place<'p> {
     pub fn top(alive: Alive) -> Self {
@@ -92,7 +94,10 @@ impl<'p> Place<'p> {
             at = place.parent;
         }
         for name in names.iter().rev() {
-            let _ = write!(out, "{}{name}", if out.is_empty() { "" } else { " " });
+            if !out.is_empty() {
+                out.push(' ');
+            }
+            out.push_str(name);
         }
         if !out.is_empty() {
             out.push(':');
@@ -100,33 +105,55 @@ impl<'p> Place<'p> {
         if names.len() > 1 {
             out.push(' ');
             for (index, name) in names.iter().rev().enumerate() {
-                let _ = write!(out, "{}{name}", if index == 0 { "" } else { "_" });
+                if index > 0 {
+                    out.push('_');
+                }
+                out.push_str(name);
             }
         }
     }
 
     /// A JSON pointer into the document as it is now.
     pub fn pointer(&self) -> String {
-        self.pointer_with(&|place, name| place.now.map_or_else(|| readable(name), str::to_owned))
+        self.pointer_with(&|place, name| place.now.map_or_else(|| readable(name), Cow::Borrowed))
     }
 
     /// The same for people to read: a name may be a value itself, whether or not it is one that is masked.
     pub fn told(&self, redaction: &Redaction<'_>) -> String {
-        self.pointer_with(&|place, name| place.now.map_or_else(|| redaction.told_name(&readable(name)), str::to_owned))
+        let told = |name: &str| Cow::Owned(redaction.told_name(&readable(name)));
+        self.pointer_with(&|place, name| place.now.map_or_else(|| told(name), Cow::Borrowed))
     }
 
-    fn pointer_with(&self, shown: &dyn Fn(&Self, &str) -> String) -> String {
-        let before = self.parent.map(|parent| parent.pointer_with(shown)).unwrap_or_default();
+    fn pointer_with(&self, shown: &dyn Fn(&Self, &'p str) -> Cow<'p, str>) -> String {
+        let mut out = String::with_capacity(USUAL_POINTER);
+        self.write_pointer(shown, &mut out);
+        out
+    }
+
+    fn write_pointer(&self, shown: &dyn Fn(&Self, &'p str) -> Cow<'p, str>, out: &mut String) {
+        if let Some(parent) = self.parent {
+            parent.write_pointer(shown, out);
+        }
         match self.step {
-            Step::Top => before,
-            Step::Member(name) => format!("{before}/{}", shown(self, name).replace('~', "~0").replace('/', "~1")),
-            Step::Element(index) => format!("{before}/{index}"),
+            Step::Top => {}
+            Step::Member(name) => {
+                out.push('/');
+                let shown = shown(self, name);
+                if shown.contains(['~', '/']) {
+                    out.push_str(&shown.replace('~', "~0").replace('/', "~1"));
+                } else {
+                    out.push_str(&shown);
+                }
+            }
+            Step::Element(index) => {
+                let _ = write!(out, "/{index}");
+            }
         }
     }
 }
 
-fn readable(raw: &str) -> String {
-    unescaped(raw).as_ref().map_or(raw, Mapped::text).to_owned()
+fn readable(raw: &str) -> Cow<'_, str> {
+    unescaped(raw).map_or(Cow::Borrowed(raw), |map| Cow::Owned(map.text().to_owned()))
 }
 
 impl Redaction<'_> {

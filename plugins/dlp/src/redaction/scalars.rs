@@ -21,11 +21,12 @@ impl Walk<'_, '_> {
         self.skip(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E'));
         // A number beside `password` is one; beside `password_changed_at` it is none.
         let label = place.label.filter(|_| !place.key().is_some_and(is_measure));
-        if !self.pointed_at(start, self.at) && label.is_none() {
-            return Ok(());
-        }
         let text = self.text;
         let written = text.get(start..self.at).unwrap_or_default();
+        let pointed_at = self.pointed_at(start, self.at);
+        if label.is_none() && (!pointed_at || (is_full(written) && self.leads_nowhere(start..self.at, place))) {
+            return Ok(());
+        }
         let plain = in_full(written);
         let shown = plain.as_deref().unwrap_or(written);
         let critical = self.care(place) == Some(Care::Critical);
@@ -93,9 +94,13 @@ impl Walk<'_, '_> {
 
 /// `4.111111111111111e15` as the integer it is; `None` where it is none or is written as one.
 fn in_full(written: &str) -> Option<String> {
-    if !written.contains(['e', 'E']) && !written.ends_with(".0") {
+    if is_full(written) {
         return None;
     }
     let number: f64 = written.parse().ok()?;
     (number.fract() == 0.0 && number.abs() < 1e20).then(|| format!("{number:.0}"))
+}
+
+fn is_full(written: &str) -> bool {
+    !written.contains(['e', 'E']) && !written.ends_with(".0")
 }

@@ -12,9 +12,11 @@ use super::labels::{NEAR, are_rows, is_value};
 use super::names::Names;
 use super::pieces::{MOST_NEIGHBOURS, Neighbourhood, Neighbours};
 use super::place::{Place, Said};
+use super::spoken::Spoken;
 use super::step::{Look, end_of_string};
 use super::string::About;
 use super::{Redaction, UNREADABLE};
+use crate::detectors::{Points, Why};
 use crate::paths::Alive;
 use crate::{Blocked, Care, Counts};
 
@@ -23,8 +25,9 @@ const DEEPEST: usize = 512;
 /// How much may be read twice, in lengths of the document, and of short ones besides.
 const AHEAD: usize = 4;
 const SMALL_CHANGE: usize = 4096;
-/// More places than this are not remembered: then everything is read.
+/// More places than this, or than one in so many bytes, are not remembered: then everything is read.
 const MOST_SPOTS: usize = 4096;
+const BYTES_A_SPOT: usize = 16;
 
 pub(super) struct Walk<'w, 'a> {
     pub redaction: &'w Redaction<'a>,
@@ -34,7 +37,7 @@ pub(super) struct Walk<'w, 'a> {
     pub found: &'w mut Counts,
     pub edits: &'w mut Edits,
     /// Places that deserve a look, in order; what lies before `next` is behind us.
-    spots: SmallVec<[u32; 32]>,
+    spots: SmallVec<[Pointer; 32]>,
     next: usize,
     all: bool,
     pub outer: Option<Care>,
@@ -48,6 +51,15 @@ pub(super) struct Walk<'w, 'a> {
     pub ahead: usize,
     /// What names say of the string at hand; kept, because there are many strings.
     context: String,
+    /// Whom the names of strings before it spoke of.
+    spoken: Spoken,
+}
+
+/// A place that deserves a look.
+#[derive(Clone, Copy)]
+struct Pointer {
+    at: u32,
+    why: Why,
 }
 
 pub(super) type Walked<T = ()> = Result<T, Blocked>;
@@ -76,6 +88,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             block: None,
             ahead: text.len().saturating_mul(AHEAD).saturating_add(SMALL_CHANGE),
             context: String::new(),
+            spoken: Spoken::default(),
         }
     }
 
@@ -103,28 +116,43 @@ impl<'w, 'a> Walk<'w, 'a> {
         for set in &self.redaction.sets {
             self.all |= set.reads_everything();
             let (spots, all) = (&mut self.spots, &mut self.all);
-            set.suspicious(self.text.as_bytes(), |at| {
-                if spots.len() >= MOST_SPOTS {
+            let most = MOST_SPOTS.max(self.text.len() / BYTES_A_SPOT);
+            set.suspicious(self.text.as_bytes(), |at, why| {
+                if spots.len() >= most {
                     *all = true;
                 }
-                spots.push(u32::try_from(at).unwrap_or(u32::MAX));
+                spots.push(Pointer { at: u32::try_from(at).unwrap_or(u32::MAX), why });
                 !*all
             });
         }
-        self.spots.sort_unstable();
+        self.spots.sort_unstable_by_key(|spot| spot.at);
     }
 
     /// Whether something lies in this part, which must not begin before the last one that was asked for.
     pub fn pointed_at(&mut self, start: usize, end: usize) -> bool {
-        while self.spots.get(self.next).is_some_and(|spot| (*spot as usize) < start) {
+        while self.spots.get(self.next).is_some_and(|spot| (spot.at as usize) < start) {
             self.next += 1;
         }
-        self.all || self.spots.get(self.next).is_some_and(|spot| (*spot as usize) < end)
+        self.all || self.spots.get(self.next).is_some_and(|spot| (spot.at as usize) < end)
+    }
+
+    /// Whether what points at a part, which was just asked for, leads to nothing in it: identifiers, times, digests, amounts.
+    pub fn leads_nowhere(&mut self, part: Range<usize>, place: &Place<'_>) -> bool {
+        let mut points = Points::NONE;
+        let spots = self.spots.iter().skip(self.next).take_while(|spot| (spot.at as usize) < part.end);
+        if self.all || !spots.copied().all(|spot| points.add(spot.why)) {
+            return false;
+        }
+        place.context(&mut self.context);
+        let text = self.text.get(part).unwrap_or_default();
+        let sets = &self.redaction.sets;
+        let spoken = self.spoken.of(sets, &self.context);
+        sets.iter().zip(spoken).all(|(set, spoken)| set.leads_nowhere(text, points, spoken))
     }
 
     /// Whether anything is pointed at not far ahead, counted from a spot that came before: elsewhere no name says anything.
     fn is_near(&self, spot: usize) -> bool {
-        let near = self.all || self.spots.get(spot).is_some_and(|spot| (*spot as usize) < self.at + NEAR);
+        let near = self.all || self.spots.get(spot).is_some_and(|spot| (spot.at as usize) < self.at + NEAR);
         near && self.ahead > 0
     }
 
@@ -274,6 +302,10 @@ impl<'w, 'a> Walk<'w, 'a> {
             self.pieces.push((start, end));
         }
         let pointed_at = self.pointed_at(start, end);
+        let alone = self.block.is_none() && place.label.is_none();
+        if alone && (!pointed_at || self.leads_nowhere(start..end, place)) {
+            return Ok(());
+        }
         self.through_block(start..end, place, pointed_at)?;
         if !pointed_at && place.label.is_none() {
             return Ok(());
