@@ -214,6 +214,27 @@ fn is_amount(text: &str, range: &Range<usize>) -> bool {
     before.ends_with(SIGNS) || behind.starts_with(SIGNS) || word(first) || word(last)
 }
 
+/// How much of a value belongs to the escape before it: two digits of `%2Fjane@example.org`.
+pub fn escaped(text: &str, range: &Range<usize>) -> usize {
+    let before = range.start.checked_sub(1).and_then(|at| text.as_bytes().get(at));
+    match text.as_bytes().get(range.clone()) {
+        Some([b'2'..=b'7', low, ..]) if before == Some(&b'%') && low.is_ascii_hexdigit() => 2,
+        _ => 0,
+    }
+}
+
+/// Digits in the middle of a digest or of another long identifier.
+pub fn in_digest(text: &str, range: &Range<usize>) -> bool {
+    /// What may be written onto a number: `pan`, `card`, `exp1227`.
+    const MOST: usize = 12;
+    let bytes = text.as_bytes();
+    let letter = |byte: &&u8| byte.is_ascii_alphanumeric();
+    let before = bytes.get(..range.start).unwrap_or_default().iter().rev().take(64).take_while(letter).count();
+    let behind = bytes.get(range.end..).unwrap_or_default().iter().take(64).take_while(letter).count();
+    let run = bytes.get(range.start - before..range.end + behind).unwrap_or_default();
+    before + behind > MOST || (matches!(run.len(), 32 | 40 | 64) && run.iter().all(u8::is_ascii_hexdigit))
+}
+
 /// Pairs of a fingerprint or of a dump: one more of them beside it.
 pub fn goes_on(text: &str, range: &Range<usize>) -> bool {
     let bytes = text.as_bytes();
@@ -291,6 +312,29 @@ mod tests {
             ("488 496 381, and", "488 496 381", false),
         ] {
             assert_eq!(in_row(text, &place(text, value)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn digits_of_a_digest_are_no_number_and_what_is_written_onto_one_is_no_digest() {
+        for (text, value, expected) in [
+            ("48d374888109435095d238e5e7ab42b1", "374888109435095", true),
+            ("FR563934950871B7SJOIJPLVO64", "563934950871", true),
+            ("pan4111111111111111exp1227", "4111111111111111", false),
+            ("4111111111111111", "4111111111111111", false),
+        ] {
+            assert_eq!(in_digest(text, &place(text, value)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn two_digits_of_an_escape_belong_to_it() {
+        for (text, value, expected) in [
+            ("%2Fjane@x.org", "2Fjane@x.org", 2),
+            ("a 2Fjane@x.org", "2Fjane@x.org", 0),
+            ("%jane@x.org", "jane@x.org", 0),
+        ] {
+            assert_eq!(escaped(text, &place(text, value)), expected, "{text}");
         }
     }
 
