@@ -11,7 +11,7 @@ fn is_drawn(text: &str) -> bool {
     let pairs = || text.as_bytes().windows(2);
     let changes = pairs().filter(|pair| matches!(pair, [one, next] if one.is_ascii_lowercase() && next.is_ascii_uppercase() || one.is_ascii_uppercase() && next.is_ascii_lowercase()));
     let capitals = pairs().filter(|pair| pair.iter().all(u8::is_ascii_uppercase));
-    text.len() >= SHORTEST && changes.count() * 5 >= text.len() * 2 && capitals.count() >= 2
+    text.len() >= SHORTEST && changes.count() * 3 >= text.len() && capitals.count() >= 2
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ pub fn is_version(text: &str, range: &Range<usize>) -> bool {
         [.., letter, b'@' | b'-' | b'_'] if letter.is_ascii_alphanumeric() && !is_machine(before) => return true,
         _ => {}
     }
-    says_version(text, range.start) || (is_small(text, range) && is_product(before))
+    says_version(text, range) || (is_small(text, range) && is_product(before))
 }
 
 /// All parts are small, as those of versions are, and it lies in no network of one's own.
@@ -150,7 +150,13 @@ fn is_machine(before: &[u8]) -> bool {
 }
 
 /// One of the words that versions follow, at most two other short words away: `Release 2.1.0.7`, `from 1.2.3.4 to`.
-fn says_version(text: &str, at: usize) -> bool {
+fn says_version(text: &str, range: &Range<usize>) -> bool {
+    /// The words that say it outright; the others are spoken of addresses too.
+    const OUTRIGHT: usize = 10;
+    let at = range.start;
+    let groups = text.get(range.clone()).unwrap_or_default().split('.');
+    let wide = groups.filter(|group| group.len() > 2).count() > 1;
+    let words_of = VERSIONS.get(..if wide { OUTRIGHT } else { VERSIONS.len() }).unwrap_or(&VERSIONS);
     let mut start = at.saturating_sub(BEFORE);
     while !text.is_char_boundary(start) {
         start += 1;
@@ -163,7 +169,7 @@ fn says_version(text: &str, at: usize) -> bool {
     let named = |word: &&str| word.bytes().any(|byte| !byte.is_ascii_digit());
     let mut words = near.split(|c: char| !c.is_ascii_alphanumeric()).filter(named).rev();
     let said = |word: &str| {
-        let known = VERSIONS.iter().any(|known| word.eq_ignore_ascii_case(known));
+        let known = words_of.iter().any(|known| word.eq_ignore_ascii_case(known));
         // `AssemblyVersion`, `FileVersion`, `appVersion`, `product_version`.
         known || word.get(word.len().saturating_sub(7)..).is_some_and(|end| end.eq_ignore_ascii_case("version"))
     };
@@ -181,8 +187,10 @@ pub fn in_row(text: &str, range: &Range<usize>) -> bool {
     // A group as wide as the one it stands beside: a postal code behind a number is none of a row.
     let first = own.iter().take_while(digits).count();
     let last = own.iter().rev().take_while(digits).count();
-    let left = before.strip_suffix(&[*sign]).map_or(0, |before| before.iter().rev().take_while(digits).count());
-    let right = behind.strip_prefix(&[*sign]).map_or(0, |behind| behind.iter().take_while(digits).count());
+    // Pairs beside letters are bytes of a dump.
+    let group = |byte: &&u8| byte.is_ascii_digit() || (first == 2 && last == 2 && byte.is_ascii_hexdigit());
+    let left = before.strip_suffix(&[*sign]).map_or(0, |before| before.iter().rev().take_while(group).count());
+    let right = behind.strip_prefix(&[*sign]).map_or(0, |behind| behind.iter().take_while(group).count());
     let dialled = left > 0 && before.iter().rev().nth(left + 1) == Some(&b'+');
     let row = (left > 0 && left == first) || (right > 0 && right == last);
     row || dialled || is_amount(text, range)
@@ -291,6 +299,8 @@ mod tests {
             ("10.0.0.0/8", "10.0.0.0", false),
             ("nginx 1.25.3.1", "1.25.3.1", true),
             ("ping 8.8.8.8", "8.8.8.8", false),
+            ("could you update 140.97.174.20", "140.97.174.20", false),
+            ("firmware 140.97.174.20", "140.97.174.20", true),
             ("nginx 203.0.113.7", "203.0.113.7", false),
         ] {
             assert_eq!(is_version(text, &place(text, value)), expected, "{text}");
@@ -305,6 +315,7 @@ mod tests {
             ("130-692-544 12", "130-692-544", false),
             ("06 12 34 56 78 75011", "06 12 34 56 78", false),
             ("22 28 03 98 30 74 35", "03 98 30 74 35", true),
+            ("8e f8 04 74 42 58 79 6b 3a", "04 74 42 58 79", true),
             ("+61 412 345 678", "412 345 678", true),
             ("\u{20ac} 488 496 381", "488 496 381", true),
             ("488 496 381 EUR", "488 496 381", true),

@@ -81,11 +81,12 @@ fn is_word(text: &[u8], offset: usize, word: Match) -> bool {
     starts && ends
 }
 
+/// So many digits are a number; the one of `PHONE1` is none.
+const NUMBER: usize = 4;
+
 /// A line before says what this one is only if it has no number itself, which would be what its words spoke of, and is not the
 /// head of a table, which speaks of columns.
 fn said_before(bytes: &[u8], range: Range<usize>) -> Range<usize> {
-    /// The digit of `PHONE1` is none.
-    const NUMBER: usize = 4;
     let part = bytes.get(range.clone()).unwrap_or_default();
     let mut start = memchr::memrchr(b'\n', part).map_or(0, |end| end + 1);
     while let Some(before) = start.checked_sub(1) {
@@ -97,7 +98,16 @@ fn said_before(bytes: &[u8], range: Range<usize>) -> Range<usize> {
         }
         start = line_start;
     }
-    range.start + start..range.end
+    let part = part.get(start..).unwrap_or_default();
+    range.start + start + renamed(part)..range.end
+}
+
+/// `phone=0612345678&iat=1558674367`: behind a number that is done with, another name speaks.
+fn renamed(part: &[u8]) -> usize {
+    let Some(last) = part.iter().rposition(u8::is_ascii_digit) else { return 0 };
+    let (done, rest) = part.split_at_checked(last + 1).unwrap_or_default();
+    let name = rest.iter().any(u8::is_ascii_alphabetic) && rest.iter().any(|byte| matches!(byte, b'=' | b':'));
+    if name && done.iter().filter(|byte| byte.is_ascii_digit()).count() >= NUMBER { last + 1 } else { 0 }
 }
 
 /// The name of the column that `at` lies in, of a table or of a statement that fills one.
@@ -213,6 +223,8 @@ mod tests {
             ("date of birth\n2003-02-20", "2003", true),
             ("dob 2003-02-20", "2003", true),
             ("isbn,dob,ip\n2003-02-20,", "2003", false),
+            ("dob=1980-01-02&x=2003-02-20", "2003", false),
+            ("dob 1980-01-02, 2003-02-20", "2003", true),
             ("x: 12345\n- name: DOB1\n  value: 2003-02-20", "2003", true),
         ] {
             let words = ContextWords {
