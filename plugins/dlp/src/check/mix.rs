@@ -9,7 +9,9 @@ pub fn holds(text: &str) -> bool {
 fn is_drawn(text: &str) -> bool {
     const SHORTEST: usize = 20;
     let pairs = || text.as_bytes().windows(2);
-    let changes = pairs().filter(|pair| matches!(pair, [one, next] if one.is_ascii_lowercase() && next.is_ascii_uppercase() || one.is_ascii_uppercase() && next.is_ascii_lowercase()));
+    let turns = |one: &u8, next: &u8| one.is_ascii_lowercase() != next.is_ascii_lowercase();
+    let letters = |pair: &[u8]| pair.iter().all(u8::is_ascii_alphabetic);
+    let changes = pairs().filter(|pair| matches!(pair, [one, next] if letters(pair) && turns(one, next)));
     let capitals = pairs().filter(|pair| pair.iter().all(u8::is_ascii_uppercase));
     text.len() >= SHORTEST && changes.count() * 3 >= text.len() && capitals.count() >= 2
 }

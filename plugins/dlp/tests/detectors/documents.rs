@@ -68,7 +68,7 @@ fn what_stands_behind_a_token_stays() {
         (expanded("{jwt}"), expanded("Bearer {hex:64}"), expanded("xoxb-{digits:12}-{alnum:24}"));
     for (token, next) in [
         (&jwt, "134537303520692"),
-        (&bearer, "8.2.1.80"),
+        (&bearer, "4.7.8+build.2533"),
         (&slack, "chunk-UE8BGM5I.mjs"),
         (&bearer, "sha256-TAM96VhvRoa82"),
     ] {
