@@ -88,6 +88,8 @@ pub enum Check {
     Email,
     NotSequence,
     NotPlaceholder,
+    /// Not a day, nor the beginning of a time.
+    NotDate,
     /// Letters and digits both.
     Mix,
     /// No version, object identifier or section: nothing before or behind four numbers with dots says so.
@@ -146,6 +148,7 @@ impl Check {
             Self::Email => email::holds(value),
             Self::NotSequence => !placeholder::counting(value),
             Self::NotPlaceholder => !placeholder::is_one(value),
+            Self::NotDate => !phone::is_day(value),
             Self::Mix => mix::holds(value),
             Self::NotCode => !source::is_state(value) && !source::is_code(value),
             Self::NotProse => !source::is_prose(value),
@@ -163,9 +166,11 @@ impl Check {
                 Some(range.start + kept.start..range.start + kept.end)
             }
             Self::Email => {
-                let kept = email::fitting(value)?;
-                Some(range.start + kept.start..range.start + kept.end)
+                let start = range.start + surroundings::escaped(text, &range);
+                let kept = email::fitting(text.get(start..range.end)?)?;
+                Some(start + kept.start..start + kept.end)
             }
+            Self::CardBrand if surroundings::in_digest(text, &range) => None,
             Self::Mac | Self::Ipv6 if surroundings::goes_on(text, &range) => None,
             Self::NotVersion => (!surroundings::is_version(text, &range)).then_some(range),
             Self::NotInRow => (!surroundings::in_row(text, &range)).then_some(range),

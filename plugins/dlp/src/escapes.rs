@@ -21,7 +21,7 @@ pub(crate) fn peeled(text: &str) -> Option<Mapped> {
             b'%' => hex_byte(rest).map(|byte| (Letter::Byte(byte), 3)),
             b'\\' => backslash(rest),
             b'&' => entity(rest),
-            b'=' if printable => soft(rest),
+            b'=' if printable && !is_number(out.last(), rest) => soft(rest),
             _ => None,
         };
         match escape {
@@ -220,6 +220,17 @@ fn quoted_printable(bytes: &[u8]) -> bool {
         let row = matches!(rest, [_, b'3'..=b'7', low, b'=', ..] if low.is_ascii_hexdigit());
         row || SOFT.iter().any(|sign| rest.starts_with(sign.as_bytes()))
     })
+}
+
+/// `id=2458`, `port=5432`: behind the sign of a setting stands a number, and no letter in two digits and more of them.
+/// Between digits it is a blank of a number: `4111=201111`.
+fn is_number(before: Option<&u8>, rest: &[u8]) -> bool {
+    if before.is_some_and(u8::is_ascii_digit) {
+        return false;
+    }
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let letter = rest.get(digits).is_some_and(u8::is_ascii_alphabetic);
+    (digits >= 4 && !letter) || matches!(rest, [b'0'..=b'9', b'0'..=b'9', b'0'..=b'9', b'.', b'0'..=b'9', ..])
 }
 
 /// What follows an equals sign of quoted-printable; the length counts the sign.

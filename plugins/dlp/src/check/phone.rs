@@ -164,6 +164,18 @@ fn national(body: &str, digits: &Digits) -> bool {
     }
 }
 
+/// `2010-10-16 15`, and the days that national numbers look like.
+pub fn is_day(body: &str) -> bool {
+    let mut parts = body.split(['-', '/', '.', ' ']);
+    let number = |part: Option<&str>, most: u8| {
+        part.filter(|part| part.len() == 2)
+            .and_then(|part| part.parse::<u8>().ok())
+            .is_some_and(|it| (1..=most).contains(&it))
+    };
+    let year = parts.next().is_some_and(|year| year.len() == 4 && (year.starts_with("19") || year.starts_with("20")));
+    (year && number(parts.next(), 12) && number(parts.next(), 31)) || is_date(body)
+}
+
 /// `01.02.2026 10`, `01-02-2026`: day, month and year begin like many a number.
 fn is_date(body: &str) -> bool {
     let parts: Vec<_> = body.split(['.', '-', '/', ' ']).collect();

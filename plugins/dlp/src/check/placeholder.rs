@@ -37,11 +37,15 @@ const WORDS: [&str; 33] = [
     "*****",
 ];
 
+/// Where programs read what they do not hold themselves; a quoted piece of code says it too.
+const ELSEWHERE: [&str; 6] = ["process.env", "os.environ", "os.getenv", "import.meta.env", "system.getenv", "env["];
+
 pub fn is_one(text: &str) -> bool {
     let lower = password_of(text).to_ascii_lowercase();
     let value = lower.trim_matches(|letter: char| matches!(letter, '"' | '\'' | '`' | ' '));
     // What opens is enough: the other end may be beyond what a pattern takes.
     ["<", "${", "{{", "$(", "%{", "#{"].iter().any(|open| value.starts_with(open))
+        || ELSEWHERE.iter().any(|place| value.starts_with(place))
         || (value.starts_with('%') && value.ends_with('%'))
         || value.contains("...")
         || value.contains('…')
@@ -103,6 +107,8 @@ mod tests {
             ("AKIAIOSFODNN7EXAMPLE", true),
             ("postgres://user:password@localhost/db", true),
             ("postgres://app:****@h/db", true),
+            ("process.env.API_KEY", true),
+            ("os.environ[\"TOKEN\"]", true),
             ("changeme", true),
             ("hunter2-Correct", false),
             ("q7Zr0Kp3VbT9xLw2mNcY", false),

@@ -74,7 +74,7 @@ pub fn is_version(text: &str, range: &Range<usize>) -> bool {
         [.., letter, b'@' | b'-' | b'_'] if letter.is_ascii_alphanumeric() && !is_machine(before) => return true,
         _ => {}
     }
-    says_version(text, range.start) || (is_small(text, range) && is_product(before))
+    says_version(text, range) || (is_small(text, range) && is_product(before))
 }
 
 /// All parts are small, as those of versions are, and it lies in no network of one's own.
@@ -150,7 +150,13 @@ fn is_machine(before: &[u8]) -> bool {
 }
 
 /// One of the words that versions follow, at most two other short words away: `Release 2.1.0.7`, `from 1.2.3.4 to`.
-fn says_version(text: &str, at: usize) -> bool {
+fn says_version(text: &str, range: &Range<usize>) -> bool {
+    /// The words that say it outright; the others are spoken of addresses too.
+    const OUTRIGHT: usize = 10;
+    let at = range.start;
+    let groups = text.get(range.clone()).unwrap_or_default().split('.');
+    let wide = groups.filter(|group| group.len() > 2).count() > 1;
+    let words_of = VERSIONS.get(..if wide { OUTRIGHT } else { VERSIONS.len() }).unwrap_or(&VERSIONS);
     let mut start = at.saturating_sub(BEFORE);
     while !text.is_char_boundary(start) {
         start += 1;
@@ -163,7 +169,7 @@ fn says_version(text: &str, at: usize) -> bool {
     let named = |word: &&str| word.bytes().any(|byte| !byte.is_ascii_digit());
     let mut words = near.split(|c: char| !c.is_ascii_alphanumeric()).filter(named).rev();
     let said = |word: &str| {
-        let known = VERSIONS.iter().any(|known| word.eq_ignore_ascii_case(known));
+        let known = words_of.iter().any(|known| word.eq_ignore_ascii_case(known));
         // `AssemblyVersion`, `FileVersion`, `appVersion`, `product_version`.
         known || word.get(word.len().saturating_sub(7)..).is_some_and(|end| end.eq_ignore_ascii_case("version"))
     };
@@ -181,8 +187,10 @@ pub fn in_row(text: &str, range: &Range<usize>) -> bool {
     // A group as wide as the one it stands beside: a postal code behind a number is none of a row.
     let first = own.iter().take_while(digits).count();
     let last = own.iter().rev().take_while(digits).count();
-    let left = before.strip_suffix(&[*sign]).map_or(0, |before| before.iter().rev().take_while(digits).count());
-    let right = behind.strip_prefix(&[*sign]).map_or(0, |behind| behind.iter().take_while(digits).count());
+    // Pairs beside letters are bytes of a dump.
+    let group = |byte: &&u8| byte.is_ascii_digit() || (first == 2 && last == 2 && byte.is_ascii_hexdigit());
+    let left = before.strip_suffix(&[*sign]).map_or(0, |before| before.iter().rev().take_while(group).count());
+    let right = behind.strip_prefix(&[*sign]).map_or(0, |behind| behind.iter().take_while(group).count());
     let dialled = left > 0 && before.iter().rev().nth(left + 1) == Some(&b'+');
     let row = (left > 0 && left == first) || (right > 0 && right == last);
     row || dialled || is_amount(text, range)
@@ -212,6 +220,27 @@ fn is_amount(text: &str, range: &Range<usize>) -> bool {
     let first = behind.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
     let last = before.rsplit(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
     before.ends_with(SIGNS) || behind.starts_with(SIGNS) || word(first) || word(last)
+}
+
+/// How much of a value belongs to the escape before it: two digits of `%2Fjane@example.org`.
+pub fn escaped(text: &str, range: &Range<usize>) -> usize {
+    let before = range.start.checked_sub(1).and_then(|at| text.as_bytes().get(at));
+    match text.as_bytes().get(range.clone()) {
+        Some([b'2'..=b'7', low, ..]) if before == Some(&b'%') && low.is_ascii_hexdigit() => 2,
+        _ => 0,
+    }
+}
+
+/// Digits in the middle of a digest or of another long identifier.
+pub fn in_digest(text: &str, range: &Range<usize>) -> bool {
+    /// What may be written onto a number: `pan`, `card`, `exp1227`.
+    const MOST: usize = 12;
+    let bytes = text.as_bytes();
+    let letter = |byte: &&u8| byte.is_ascii_alphanumeric();
+    let before = bytes.get(..range.start).unwrap_or_default().iter().rev().take(64).take_while(letter).count();
+    let behind = bytes.get(range.end..).unwrap_or_default().iter().take(64).take_while(letter).count();
+    let run = bytes.get(range.start - before..range.end + behind).unwrap_or_default();
+    before + behind > MOST || (matches!(run.len(), 32 | 40 | 64) && run.iter().all(u8::is_ascii_hexdigit))
 }
 
 /// Pairs of a fingerprint or of a dump: one more of them beside it.
@@ -270,6 +299,8 @@ mod tests {
             ("10.0.0.0/8", "10.0.0.0", false),
             ("nginx 1.25.3.1", "1.25.3.1", true),
             ("ping 8.8.8.8", "8.8.8.8", false),
+            ("could you update 140.97.174.20", "140.97.174.20", false),
+            ("firmware 140.97.174.20", "140.97.174.20", true),
             ("nginx 203.0.113.7", "203.0.113.7", false),
         ] {
             assert_eq!(is_version(text, &place(text, value)), expected, "{text}");
@@ -284,6 +315,7 @@ mod tests {
             ("130-692-544 12", "130-692-544", false),
             ("06 12 34 56 78 75011", "06 12 34 56 78", false),
             ("22 28 03 98 30 74 35", "03 98 30 74 35", true),
+            ("8e f8 04 74 42 58 79 6b 3a", "04 74 42 58 79", true),
             ("+61 412 345 678", "412 345 678", true),
             ("\u{20ac} 488 496 381", "488 496 381", true),
             ("488 496 381 EUR", "488 496 381", true),
@@ -291,6 +323,29 @@ mod tests {
             ("488 496 381, and", "488 496 381", false),
         ] {
             assert_eq!(in_row(text, &place(text, value)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn digits_of_a_digest_are_no_number_and_what_is_written_onto_one_is_no_digest() {
+        for (text, value, expected) in [
+            ("48d374888109435095d238e5e7ab42b1", "374888109435095", true),
+            ("FR563934950871B7SJOIJPLVO64", "563934950871", true),
+            ("pan4111111111111111exp1227", "4111111111111111", false),
+            ("4111111111111111", "4111111111111111", false),
+        ] {
+            assert_eq!(in_digest(text, &place(text, value)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn two_digits_of_an_escape_belong_to_it() {
+        for (text, value, expected) in [
+            ("%2Fjane@x.org", "2Fjane@x.org", 2),
+            ("a 2Fjane@x.org", "2Fjane@x.org", 0),
+            ("%jane@x.org", "jane@x.org", 0),
+        ] {
+            assert_eq!(escaped(text, &place(text, value)), expected, "{text}");
         }
     }
 

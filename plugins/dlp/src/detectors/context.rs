@@ -36,13 +36,26 @@ impl Context {
     }
 
     pub fn holds(&self, text: &str, found: &Range<usize>, key: Option<&str>) -> bool {
+        let before = found.start.saturating_sub(self.within)..found.start;
+        self.around(text, said_before(text.as_bytes(), before), found, key)
+    }
+
+    /// The same for words that make it something else: a number between such a word and the match was what the word meant.
+    pub fn denies(&self, text: &str, found: &Range<usize>, key: Option<&str>) -> bool {
+        let before = found.start.saturating_sub(self.within)..found.start;
+        let part = text.as_bytes().get(before.clone()).unwrap_or_default();
+        let digit = part.iter().rposition(u8::is_ascii_digit).map_or(0, |at| at + 1);
+        self.around(text, before.start + digit..before.end, found, key)
+    }
+
+    fn around(&self, text: &str, before: Range<usize>, found: &Range<usize>, key: Option<&str>) -> bool {
         if self.also_key && key.is_some_and(|key| self.speaks(key.as_bytes(), 0..key.len())) {
             return true;
         }
         let bytes = text.as_bytes();
-        self.speaks(bytes, found.start.saturating_sub(self.within)..found.start)
+        self.speaks(bytes, before)
             || (self.after > 0 && self.speaks(bytes, found.end..(found.end + self.after).min(bytes.len())))
-            || (self.also_key && header(text, found.start).is_some_and(|head| self.speaks(bytes, head)))
+            || (self.also_key && head_of(text, found.start).is_some_and(|head| self.speaks(bytes, head)))
     }
 
     /// Whether one of the words stands in this part of the text.
@@ -66,6 +79,40 @@ fn is_word(text: &[u8], offset: usize, word: Match) -> bool {
         || (after == b's' && !byte(end + 1).is_ascii_alphabetic())
         || !byte(end.saturating_sub(1)).is_ascii_alphabetic();
     starts && ends
+}
+
+/// So many digits are a number; the one of `PHONE1` is none.
+const NUMBER: usize = 4;
+
+/// A line before says what this one is only if it has no number itself, which would be what its words spoke of, and is not the
+/// head of a table, which speaks of columns.
+fn said_before(bytes: &[u8], range: Range<usize>) -> Range<usize> {
+    let part = bytes.get(range.clone()).unwrap_or_default();
+    let mut start = memchr::memrchr(b'\n', part).map_or(0, |end| end + 1);
+    while let Some(before) = start.checked_sub(1) {
+        let line_start = memchr::memrchr(b'\n', part.get(..before).unwrap_or_default()).map_or(0, |end| end + 1);
+        let line = part.get(line_start..before).unwrap_or_default();
+        let names = line.iter().filter(|byte| matches!(byte, b',' | b';' | b'|' | b'\t')).count();
+        if names > 1 || line.iter().filter(|byte| byte.is_ascii_digit()).count() >= NUMBER {
+            break;
+        }
+        start = line_start;
+    }
+    let part = part.get(start..).unwrap_or_default();
+    range.start + start + renamed(part)..range.end
+}
+
+/// `phone=0612345678&iat=1558674367`: behind a number that is done with, another name speaks.
+fn renamed(part: &[u8]) -> usize {
+    let Some(last) = part.iter().rposition(u8::is_ascii_digit) else { return 0 };
+    let (done, rest) = part.split_at_checked(last + 1).unwrap_or_default();
+    let name = rest.iter().any(u8::is_ascii_alphabetic) && rest.iter().any(|byte| matches!(byte, b'=' | b':'));
+    if name && done.iter().filter(|byte| byte.is_ascii_digit()).count() >= NUMBER { last + 1 } else { 0 }
+}
+
+/// The name of the column that `at` lies in, of a table or of a statement that fills one.
+fn head_of(text: &str, at: usize) -> Option<Range<usize>> {
+    header(text, at).or_else(|| inserted(text, at))
 }
 
 /// Nothing beyond a line's length is read: this is asked for every number of a long text.
@@ -99,6 +146,35 @@ fn header(text: &str, at: usize) -> Option<Range<usize>> {
     None
 }
 
+/// `insert into t (id, ssn) values (7, '536228719')`: the name in the place of the value.
+fn inserted(text: &str, at: usize) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let before = at.saturating_sub(LONGEST_LINE)..at;
+    let window = bytes.get(before.clone())?;
+    let word = memchr::memmem::rfind(window, b"VALUES").or_else(|| memchr::memmem::rfind(window, b"values"))?;
+    let names_end = before.start + window.get(..word)?.trim_ascii_end().strip_suffix(b")")?.len();
+    let names_start = before.start + memchr::memrchr(b'(', bytes.get(before.start..names_end)?)? + 1;
+    let mut column = 0;
+    let mut quoted = false;
+    for byte in window.get(word..)? {
+        match byte {
+            b'\'' => quoted = !quoted,
+            // Every row begins anew.
+            b'(' if !quoted => column = 0,
+            b',' if !quoted => column += 1,
+            _ => {}
+        }
+    }
+    let mut start = names_start;
+    for (index, name) in text.get(names_start..names_end)?.split(',').enumerate() {
+        if index == column {
+            return is_name(name).then(|| start..start + name.len());
+        }
+        start += name.len() + 1;
+    }
+    None
+}
+
 /// The first line of prose or of code has commas too; the head of a column is a name and no more.
 fn is_name(head: &str) -> bool {
     const LONGEST: usize = 48;
@@ -126,6 +202,52 @@ fn columns(line: &str, sign: char) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_of_a_statement_is_found_by_the_name_in_its_place() {
+        let one =
+            "INSERT INTO people (id, name, \"ssn\") VALUES\n(7, 'O''Neil, Jane', '536228719'), (8, 'x', '212097694');";
+        for value in ["536228719", "212097694"] {
+            let head = inserted(one, one.find(value).unwrap_or_default());
+            assert_eq!(head.and_then(|head| one.get(head)).map(str::trim), Some("\"ssn\""), "{value}");
+        }
+        for text in ["the values (7, 536228719)", "insert into t values (7, '536228719')", "VALUES 536228719"] {
+            assert_eq!(inserted(text, text.find("5362").unwrap_or_default()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_line_before_speaks_only_of_what_it_does_not_hold_itself() {
+        for (text, value, expected) in [
+            ("dob=03/03/1933 ok\n2003-02-20", "2003", false),
+            ("date of birth\n2003-02-20", "2003", true),
+            ("dob 2003-02-20", "2003", true),
+            ("isbn,dob,ip\n2003-02-20,", "2003", false),
+            ("dob=1980-01-02&x=2003-02-20", "2003", false),
+            ("dob 1980-01-02, 2003-02-20", "2003", true),
+            ("x: 12345\n- name: DOB1\n  value: 2003-02-20", "2003", true),
+        ] {
+            let words = ContextWords {
+                words: vec!["dob".into(), "date of birth".into()],
+                within: 28,
+                ..ContextWords::default()
+            };
+            let at = text.find(value).unwrap_or_default();
+            let said = Context::new(&words).is_ok_and(|context| context.holds(text, &(at..at + 10), None));
+            assert_eq!(said, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_word_denies_the_number_behind_it_and_not_the_next() {
+        let words = ContextWords { words: vec!["id".into()], within: 14, ..ContextWords::default() };
+        let context = Context::new(&words).map_err(|_| ());
+        for (text, expected) in [("id=625-571-799", true), ("?id=235&sin=625-571-799", false)] {
+            let at = text.find("625").unwrap_or_default();
+            let denied = context.as_ref().is_ok_and(|context| context.denies(text, &(at..at + 11), None));
+            assert_eq!(denied, expected, "{text}");
+        }
+    }
 
     #[test]
     fn a_column_is_found_by_its_head_and_no_more_than_two_lines_are_read() {

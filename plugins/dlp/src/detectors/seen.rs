@@ -364,7 +364,7 @@ impl<'s> Seen<'s> {
         if context.is_some_and(|context| !context.holds(self.text, &matched, self.key)) {
             return None;
         }
-        if detector.unless.as_ref().is_some_and(|unless| unless.holds(self.text, &matched, self.key)) {
+        if detector.unless.as_ref().is_some_and(|unless| unless.denies(self.text, &matched, self.key)) {
             return None;
         }
         self.mark(index).matched = (matched.start, matched.end);

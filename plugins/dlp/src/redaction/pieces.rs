@@ -127,9 +127,13 @@ impl Walk<'_, '_> {
         if of == Neighbourhood::Members && (severity < Severity::High || (number && !whole_groups)) {
             return Ok(());
         }
-        // An address that was found on one side is whole; what stands before or behind it is another word.
+        // An address that was found on one side is whole; what stands before or behind it is another word. Of members so is every
+        // value: a token that may have any length would take the next member for more of itself.
         let known = touched.iter().filter(|range| self.edits.touches(range)).count();
-        if known == touched.len() || (known > 0 && one.value.contains('@')) {
+        // Elements go on only as a whole.
+        let ends = parts.iter().any(|part| part.joined.end == one.end);
+        let whole = known > 0 && (of == Neighbourhood::Members || one.value.contains('@') || !ends);
+        if known == touched.len() || whole {
             return Ok(());
         }
         let with = self.redaction.replacement(one, Kind::Text, self.found).map_err(|rule| self.blocked(rule, place))?;

@@ -36,6 +36,8 @@ fn a_value_is_masked_by_what_others_say_of_it() {
         (json!({ "bearer": secret }), &secret),
         (json!({ "kty": "EC", "crv": "P-256", "d": scalar }), &scalar),
         (json!({ "keys": [{ "kty": "RSA", "e": "AQAB", "d": scalar }] }), &scalar),
+        (json!({ "keys": [{ "kty": "RSA", "e": "AQAB", "q": scalar }] }), &scalar),
+        (json!({ "kty": "oct", "k": scalar }), &scalar),
     ] {
         let shown = redacted(&document);
         assert!(!shown.to_string().contains(value), "{shown}");
@@ -57,6 +59,25 @@ fn what_is_counted_or_dated_stays() {
     ] {
         assert_eq!(redacted(&document), document);
     }
+}
+
+/// A token that may have any length ends with its string: the member behind it is somebody else's.
+#[test]
+fn what_stands_behind_a_token_stays() {
+    let (jwt, bearer, slack) =
+        (expanded("{jwt}"), expanded("Bearer {hex:64}"), expanded("xoxb-{digits:12}-{alnum:24}"));
+    for (token, next) in [
+        (&jwt, "134537303520692"),
+        (&bearer, "4.7.8+build.2533"),
+        (&slack, "chunk-UE8BGM5I.mjs"),
+        (&bearer, "sha256-TAM96VhvRoa82"),
+    ] {
+        let shown = redacted(&json!({ "authorization": token, "next": next }));
+        assert_eq!(shown["next"], next, "{shown}");
+        assert!(!shown.to_string().contains(token.as_str()), "{shown}");
+    }
+    let shown = redacted(&json!({ "rows": [[7, slack, "git@git.example.org:answer/pull.git"]] }));
+    assert_eq!(shown["rows"][0][2], "git@git.example.org:answer/pull.git", "{shown}");
 }
 
 #[test]

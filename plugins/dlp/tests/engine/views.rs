@@ -90,6 +90,9 @@ fn an_encoded_value_is_hit_whole_and_an_escaped_one_exactly() {
         ("to jo.doe&#64;example.org now", "jo.doe&#64;example.org"),
         ("to jo.doe=40example.org=20now", "jo.doe=40example.org"),
         ("/login/am8uZG9lQGV4YW1wbGUub3Jn/x", "am8uZG9lQGV4YW1wbGUub3Jn"),
+        // A sign of quoted-printable elsewhere makes no letters of the first digits of a setting.
+        ("a =3D b&n=4111%201111%201111%201111&c=1", "4111%201111%201111%201111"),
+        ("a =3D b 4111=201111=201111=201111 c", "4111=201111=201111=201111"),
     ] {
         let hits = found(&set, text, None);
         assert_eq!(hits.iter().map(|(_, value)| *value).collect::<Vec<_>>(), [expected], "{text}");
