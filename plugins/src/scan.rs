@@ -9,6 +9,7 @@ mod drift;
 mod fold;
 mod harmless;
 mod hidden_text;
+pub mod learned;
 mod lettering;
 mod names;
 mod phrases;
@@ -24,6 +25,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use harmless::Harmless;
+use learned::Learned;
 use phrases::{Phrases, WrittenPhrase};
 use places::{Kind, places};
 use sense::{Sense, WrittenConcept, WrittenSign};
@@ -101,6 +103,7 @@ pub struct DefinitionScanner {
     phrases: Phrases,
     sense: Sense,
     harmless: Harmless,
+    learned: Learned,
 }
 
 impl DefinitionScanner {
@@ -118,7 +121,8 @@ impl DefinitionScanner {
         let sense = Sense::compile(&written.concepts, &written.signs, &mut problems);
         let harmless = Harmless::compile(&written.harmless, &mut problems);
         if problems.is_empty() {
-            Ok(Self { actions: RULES.into_iter().map(action).collect(), phrases, sense, harmless })
+            let actions = RULES.into_iter().map(action).collect();
+            Ok(Self { actions, phrases, sense, harmless, learned: Learned::default() })
         } else {
             Err(problems)
         }
@@ -133,6 +137,12 @@ impl DefinitionScanner {
     pub fn heard(&self, text: &str) -> Vec<&str> {
         self.phrases.heard(text, &self.harmless)
     }
+}
+
+/// The clues of every passage of a definition, for whoever learns weights from them (`plugins/training`).
+pub fn clues_of(tool: &Value) -> Vec<Vec<String>> {
+    let prose = places(tool).into_iter().filter(|place| place.kind == Kind::Prose && !place.is_formal());
+    prose.flat_map(|place| learned::passages(place.text).map(|(_, clues)| clues).collect::<Vec<_>>()).collect()
 }
 
 /// Where the rules put what they find.
@@ -178,6 +188,7 @@ impl Scanner for DefinitionScanner {
         }
         self.phrases.look_at(&places, accepted, server, &self.harmless, &mut findings);
         self.sense.look_at(tool, &places, accepted, server, &self.harmless, &mut findings);
+        self.learned.look_at(&places, &mut findings);
         findings.found
     }
 }

@@ -4,7 +4,7 @@
 //! of handing over and one of the tool's own parameters meet is a demand, however it is built and in whatever language.
 //! Concepts and their unwelcome meetings are data; what depends on the tool (its parameters, its name) is seen here.
 
-mod sentences;
+pub mod sentences;
 
 use std::collections::BTreeMap;
 

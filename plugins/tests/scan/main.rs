@@ -4,6 +4,7 @@
 mod benign;
 mod changes;
 mod disguises;
+mod learned;
 mod measure;
 mod poisonings;
 mod samples;

@@ -1,0 +1,110 @@
+"""Learns `src/scan/learned/weights.txt` from definitions that are poisoned and definitions that are honest.
+
+    pip install scikit-learn==1.7.2
+    python learn.py --clues PROGRAM --poisoned FILE... --honest FILE... --more FILE... --out weights.txt
+
+PROGRAM prints the clues of each passage of a definition (`cargo build --release -p gateway-plugins --example clues`). Files hold
+`{"tool": {..}}` a line, or, as `.txt`, `name | description | parameter: description`. Which passage of a poisoned definition is
+the poisoned one is not written down: the one that sounds worst is taken for it, and the learning done again. What is honest in
+`--honest` was written to sound bad and counts more than `--more`, tool lists as servers have them.
+"""
+
+import argparse
+import json
+import subprocess
+import warnings
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+
+warnings.simplefilter("ignore", ConvergenceWarning)
+
+
+def tools(path):
+    for line in open(path, encoding="utf-8"):
+        if not line.strip():
+            continue
+        if path.endswith(".jsonl"):
+            yield json.loads(line)["tool"]
+            continue
+        name, *rest = line.rstrip("\n").split(" | ")
+        description, *parameters = rest or [name]
+        pairs = [one.split(": ", 1) for one in parameters]
+        properties = {pair[0]: {"type": "string", "description": pair[-1]} for pair in pairs}
+        yield {"name": name, "description": description, "inputSchema": {"type": "object", "properties": properties}}
+
+
+def clues(program, paths):
+    lines = "".join(json.dumps({"tool": tool}) + "\n" for path in paths for tool in tools(path))
+    told = subprocess.run([program], input=lines, capture_output=True, text=True, check=True).stdout
+    return [json.loads(line) for line in told.splitlines()]
+
+
+def matrix(passages, places):
+    """A row a passage; clues share what they say, as in `Weights::score`."""
+    rows, columns, values = [], [], []
+    for row, passage in enumerate(passages):
+        known = [places[clue] for clue in passage if clue in places]
+        rows += [row] * len(known)
+        columns += known
+        values += [1 / np.sqrt(max(len(known), 1))] * len(known)
+    return sparse.csr_matrix((values, (rows, columns)), shape=(len(passages), len(places)))
+
+
+def learn(poisoned, honest, more, places, strength):
+    passages = [passage for tool in poisoned for passage in tool]
+    owner = np.repeat(np.arange(len(poisoned)), [len(tool) for tool in poisoned])
+    bad = matrix(passages, places)
+    good = sparse.vstack([matrix(honest, places), matrix(more, places)])
+    chosen = np.ones(len(passages), bool)
+    for _ in range(6):
+        rows = sparse.vstack([bad[chosen], good])
+        truth = np.r_[np.ones(chosen.sum()), np.zeros(good.shape[0])]
+        weight = np.r_[np.full(chosen.sum(), 3.0), np.full(len(honest), 2.0), np.ones(len(more))]
+        model = LogisticRegression(C=strength, max_iter=300).fit(rows, truth, sample_weight=weight)
+        score = model.decision_function(bad)
+        chosen = score > 0.5
+        for tool in range(len(poisoned)):
+            of_it = np.where(owner == tool)[0]
+            if len(of_it):
+                chosen[of_it[np.argmax(score[of_it])]] = True
+    return model
+
+
+def main():
+    asked = argparse.ArgumentParser()
+    asked.add_argument("--clues", required=True)
+    asked.add_argument("--poisoned", nargs="+", required=True)
+    asked.add_argument("--honest", nargs="+", required=True)
+    asked.add_argument("--more", nargs="*", default=[])
+    asked.add_argument("--out", required=True)
+    asked.add_argument("--quiet", type=float, default=-0.3)
+    asked.add_argument("--loud", type=float, default=2.5)
+    asked.add_argument("--strength", type=float, default=8.0)
+    asked.add_argument("--keep", type=int, default=6000, help="clues in the file")
+    given = asked.parse_args()
+    poisoned = clues(given.clues, given.poisoned)
+    # The same sentence in a hundred tools is one sentence.
+    honest = sorted({tuple(passage) for tool in clues(given.clues, given.honest) for passage in tool})
+    more = {tuple(passage) for tool in clues(given.clues, given.more) for passage in tool} if given.more else set()
+    more = sorted(more.difference(honest))
+    seen = {}
+    for passage in [passage for tool in poisoned for passage in tool] + honest + more:
+        for clue in passage:
+            seen[clue] = seen.get(clue, 0) + 1
+    known = sorted(clue for clue, times in seen.items() if times >= 3)
+    first = learn(poisoned, honest, more, {clue: at for at, clue in enumerate(known)}, given.strength)
+    heaviest = sorted(range(len(known)), key=lambda at: (-abs(first.coef_[0][at]), known[at]))[: given.keep]
+    known = sorted(known[at] for at in heaviest)
+    model = learn(poisoned, honest, more, {clue: at for at, clue in enumerate(known)}, given.strength)
+    with open(given.out, "w", encoding="utf-8") as out:
+        for value, name in [(model.intercept_[0], "=start"), (given.quiet, "=quiet"), (given.loud, "=loud")]:
+            out.write(f"{value:.2f}\t{name}\n")
+        for clue, weight in zip(known, model.coef_[0]):
+            if abs(weight) >= 0.05:
+                out.write(f"{weight:.2f}\t{clue}\n")
+
+
+main()
