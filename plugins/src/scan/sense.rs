@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::fold::{pattern_as_read, readable};
 use super::harmless::Harmless;
 use super::places::{Kind, Place};
-use super::sets::{LARGEST_SET, together};
+use super::sets::{LARGEST_SET, by_bytes, together};
 use super::{Findings, INSTRUCTIONS, ScanProblem};
 use sentences::{parameters, sentences, spoken, stands_alone, stands_as_field};
 
@@ -118,7 +118,7 @@ impl Sense {
             say("concepts".into(), format!("{} are too many; {MOST_CONCEPTS} are possible", concepts.len()));
         }
         let joined = |concept: &WrittenConcept| {
-            let parts: Vec<_> = concept.any.iter().map(|part| format!("(?:{})", pattern_as_read(part))).collect();
+            let parts: Vec<_> = concept.any.iter().map(|part| format!("(?:{})", by_bytes(&pattern_as_read(part)))).collect();
             parts.join("|")
         };
         for (name, concept) in concepts {

@@ -15,7 +15,8 @@ pub fn together(patterns: impl IntoIterator<Item = impl AsRef<str>>) -> Result<R
     RegexSetBuilder::new(patterns).size_limit(LARGEST_SET).dfa_size_limit(LARGEST_SET).build()
 }
 
-fn by_bytes(pattern: &str) -> Cow<'_, str> {
+/// Of alternatives each is to be asked for itself: one word in another alphabet would make letters of all of them.
+pub fn by_bytes(pattern: &str) -> Cow<'_, str> {
     // Escapes may name what ASCII has not.
     let beyond = ["\\u", "\\U", "\\p", "\\P", "\\x{"];
     match pattern.is_ascii() && !beyond.iter().any(|escape| pattern.contains(escape)) {
