@@ -9,7 +9,7 @@ mod drift;
 mod fold;
 mod harmless;
 mod hidden_text;
-pub mod learned;
+mod learned;
 mod lettering;
 mod names;
 mod phrases;
