@@ -104,7 +104,7 @@ async fn a_thousand_tools_stay_small() {
         if grown < 8 * 1024 {
             break;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
         grown = held_kib(pid) - before;
     }
     let metadata = &built["deliverable"]["metadata"];
