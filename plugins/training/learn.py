@@ -60,9 +60,13 @@ def learn(poisoned, honest, more, places, strength):
     good = sparse.vstack([matrix(honest, places), matrix(more, places)])
     chosen = np.ones(len(passages), bool)
     for _ in range(6):
-        rows = sparse.vstack([bad[chosen], good])
-        truth = np.r_[np.ones(chosen.sum()), np.zeros(good.shape[0])]
-        weight = np.r_[np.full(chosen.sum(), 3.0), np.full(len(honest), 2.0), np.ones(len(more))]
+        # What stands beside the poison is honest, and in the same hand: how somebody writes is no clue.
+        beside = bad[~chosen]
+        rows = sparse.vstack([bad[chosen], beside, good])
+        truth = np.r_[np.ones(chosen.sum()), np.zeros(beside.shape[0] + good.shape[0])]
+        weight = np.r_[
+            np.full(chosen.sum(), 3.0), np.full(beside.shape[0], 2.0), np.full(len(honest), 2.0), np.ones(len(more))
+        ]
         model = LogisticRegression(C=strength, max_iter=300).fit(rows, truth, sample_weight=weight)
         score = model.decision_function(bad)
         chosen = score > 0.5
@@ -80,8 +84,8 @@ def main():
     asked.add_argument("--honest", nargs="+", required=True)
     asked.add_argument("--more", nargs="*", default=[])
     asked.add_argument("--out", required=True)
-    asked.add_argument("--quiet", type=float, default=-0.3)
-    asked.add_argument("--loud", type=float, default=2.5)
+    asked.add_argument("--quiet", type=float, default=-0.6)
+    asked.add_argument("--loud", type=float, default=3.6)
     asked.add_argument("--strength", type=float, default=8.0)
     asked.add_argument("--keep", type=int, default=6000, help="clues in the file")
     given = asked.parse_args()

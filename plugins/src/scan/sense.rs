@@ -118,7 +118,8 @@ impl Sense {
             say("concepts".into(), format!("{} are too many; {MOST_CONCEPTS} are possible", concepts.len()));
         }
         let joined = |concept: &WrittenConcept| {
-            let parts: Vec<_> = concept.any.iter().map(|part| format!("(?:{})", by_bytes(&pattern_as_read(part)))).collect();
+            let parts: Vec<_> =
+                concept.any.iter().map(|part| format!("(?:{})", by_bytes(&pattern_as_read(part)))).collect();
             parts.join("|")
         };
         for (name, concept) in concepts {
