@@ -34,7 +34,7 @@ fn honest_imperatives_pass() {
 }
 
 #[test]
-fn what_it_adds_is_shown_with_its_words() {
+fn an_order_to_the_model_is_flagged_where_it_stands() {
     let (action, findings) = found(
         &scanner(),
         &saying(
@@ -43,6 +43,7 @@ fn what_it_adds_is_shown_with_its_words() {
         &[],
     );
     assert_eq!(action, ScanAction::Flag, "{findings:?}");
+    assert!(findings.iter().any(|finding| finding.path == "/description"), "{findings:?}");
 }
 
 #[test]
