@@ -105,7 +105,7 @@ impl Inner {
     /// Whether anything in these bytes deserves a look.
     fn suspects(&self, exchange: &Exchange, raw: &[u8]) -> bool {
         let own = TenantDlp::of(&exchange.rules).and_then(TenantDlp::detectors);
-        self.rules.detectors.suspects(raw) || own.is_some_and(|own| own.suspects(raw))
+        self.rules.suspects(raw) || own.is_some_and(|own| own.suspects(raw))
     }
 
     fn scope(&self, exchange: &Exchange, way: Way) -> Arc<Scope> {

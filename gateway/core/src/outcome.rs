@@ -134,6 +134,11 @@ impl JsonText {
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).unwrap_or("null")
     }
+
+    /// UTF-8, for whoever does not need to be told so.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 impl TryFrom<String> for JsonText {

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pingora_core::apps::HttpServerOptions;
+use pingora_core::listeners::ListenerConfig;
+use pingora_core::protocols::l4::stream::L4BufferSettings;
 use pingora_core::server::configuration::{Opt, ServerConf};
 use pingora_core::server::{RunArgs, Server, ShutdownSignal, ShutdownSignalWatch};
 use pingora_core::services::listening::Service;
@@ -28,6 +30,9 @@ use crate::{tls, watch};
 
 /// How long calls under way may take to finish once the node is told to stop.
 const DRAIN_TIME: Duration = Duration::from_secs(20);
+
+/// A connection's own. An answer that fits is written with its head at once instead of after it; what is larger passes by both.
+const BUFFERS: L4BufferSettings = L4BufferSettings { read: Some(16 * 1024), write: Some(16 * 1024) };
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
@@ -159,12 +164,11 @@ fn admission(config: &Config, listener: SocketAddr) -> Admission {
 }
 
 fn listen<A>(service: &mut Service<A>, address: SocketAddr, tls: Option<&Tls>) -> Result<(), ServeError> {
-    let Some(tls) = tls else {
-        service.add_tcp(&address.to_string());
-        return Ok(());
-    };
-    let settings = tls::settings(tls)?;
-    service.add_tls_with_settings(&address.to_string(), None, settings);
+    let mut listener = ListenerConfig::tcp(&address.to_string()).l4_buffer(BUFFERS);
+    if let Some(tls) = tls {
+        listener = listener.tls(tls::settings(tls)?);
+    }
+    service.add_listener(listener);
     Ok(())
 }
 

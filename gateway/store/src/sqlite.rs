@@ -57,6 +57,9 @@ impl SqlitePools {
         make_private(path)?;
         let options = SqliteConnectOptions::new()
             .filename(path)
+            // Only a new file takes it. Records are many and some are long: with SQLite's own 4 KiB every one of them is several
+            // writes into the log and several out of it.
+            .page_size(16 * 1024)
             .journal_mode(SqliteJournalMode::Wal)
             // A trace that somebody waited for must outlive a power cut, not only a crash.
             .synchronous(SqliteSynchronous::Full)

@@ -80,7 +80,7 @@ impl Following {
     fn alone(&self, reply: Reply, found: &mut Found) -> Result<Reply, Objection> {
         let rules = &self.inner.rules;
         let own = super::TenantDlp::of(&self.tenant).and_then(super::TenantDlp::detectors);
-        if !rules.detectors.suspects(reply.raw()) && !own.is_some_and(|own| own.suspects(reply.raw())) {
+        if !rules.suspects(reply.raw()) && !own.is_some_and(|own| own.suspects(reply.raw())) {
             return Ok(reply);
         }
         let edited = self.scope(&reply).reply(rules, &reply, found)?;

@@ -27,7 +27,7 @@ impl MaskedRecorder {
 
     fn is_clean(&self, rules: &TenantRules, raw: &[u8]) -> bool {
         let own = TenantDlp::of(rules).and_then(TenantDlp::detectors);
-        !self.0.rules.detectors.suspects(raw) && !own.is_some_and(|own| own.suspects(raw))
+        !self.0.rules.suspects(raw) && !own.is_some_and(|own| own.suspects(raw))
     }
 }
 

@@ -122,6 +122,11 @@ impl DlpRules {
         self.detectors.rules().len() <= 1
     }
 
+    /// Whether anything in these bytes deserves a look.
+    pub(super) fn suspects(&self, raw: &[u8]) -> bool {
+        !self.looks_for_nothing() && self.detectors.suspects(raw)
+    }
+
     /// Whether some detector goes by this name, as an id or a tag, or it is a severity.
     pub fn knows(&self, key: &str) -> bool {
         knows(&self.detectors, key)

@@ -4,10 +4,11 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use gateway_core::outcome::AuditRow;
+use gateway_core::outcome::{AuditRow, JsonText};
 use gateway_core::ports::{Receipt, Record};
 use gateway_core::trace::{Head, Placed, TraceDraft, written_time};
 use gateway_core::{TenantId, TraceId};
+use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 use uuid::Uuid;
 
@@ -222,8 +223,8 @@ fn insert_row(
         tenant,
         row.agent.as_str(),
         tool,
-        row.input.as_ref().map(|input| input.as_str()),
-        row.output.as_ref().map(|output| output.as_str()),
+        row.input.as_ref().map(text),
+        row.output.as_ref().map(text),
         row.risk_classification(),
         row.execution_time_ms,
         row.status.as_str(),
@@ -231,4 +232,9 @@ fn insert_row(
         row.trace_id.as_str(),
     ])?;
     Ok(())
+}
+
+/// A payload as it stands: what it is made of was checked when it was taken in.
+fn text(payload: &JsonText) -> ToSqlOutput<'_> {
+    ToSqlOutput::Borrowed(ValueRef::Text(payload.as_bytes()))
 }

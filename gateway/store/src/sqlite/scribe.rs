@@ -17,7 +17,7 @@ use crate::failure::Failure;
 
 /// Pages of the write-ahead log after which it is copied into the file. Every copy writes each page once, however often it
 /// changed meanwhile, so a few large ones cost less than many small ones; whoever waits for one waits some tens of milliseconds.
-pub(super) const CHECKPOINT_PAGES: &str = "4000";
+pub(super) const CHECKPOINT_PAGES: &str = "1000";
 
 type Appended = Result<Vec<(usize, Receipt)>, Failure>;
 

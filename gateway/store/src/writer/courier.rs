@@ -16,9 +16,9 @@ use super::{Entry, Refusing, Shared, WriterOptions};
 use crate::spool::Spool;
 
 /// Records per transaction: enough to share the cost of a commit, few enough to keep it short.
-const BATCH: usize = 1024;
+const BATCH: usize = 2048;
 /// Room for entries that is kept between batches; what a backlog needed beyond that is given back when it is gone.
-const KEPT: usize = 4 * BATCH;
+const KEPT: usize = 2 * BATCH;
 /// An append that has not come back after this is given up.
 const GIVE_UP: Duration = Duration::from_secs(30);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);

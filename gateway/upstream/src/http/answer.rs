@@ -104,7 +104,11 @@ fn foreign_content(headers: &HeaderMap, mut body: Bytes) -> Content {
     Content::Foreign { content_type: media_type(headers).into(), body }
 }
 
-/// At most `limit` bytes, and whether that was all. The usual answer is one chunk and is not copied.
+/// A part of an answer up to this size is copied: the connection then reads the next one into memory it already has, which is
+/// warm, and the record of a short answer does not hold on to a whole buffer.
+const COPIED_BYTES: usize = 8 * 1024;
+
+/// At most `limit` bytes, and whether that was all.
 async fn collect(namespace: &Namespace, mut body: Received, limit: usize) -> Result<(Bytes, bool), UpstreamError> {
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
@@ -115,7 +119,7 @@ async fn collect(namespace: &Namespace, mut body: Received, limit: usize) -> Res
         let fits = data.len() <= room;
         let data = if fits { data } else { data.slice(..room) };
         if first.is_empty() {
-            first = data;
+            first = if data.len() <= COPIED_BYTES { Bytes::copy_from_slice(&data) } else { data };
         } else {
             rest.extend_from_slice(&data);
         }
