@@ -3,6 +3,7 @@
 mod cluster;
 mod console;
 mod gate;
+mod scanner;
 mod shown;
 mod supabase;
 mod upstreams;
@@ -20,7 +21,6 @@ use gateway_core::ports::{NoNotifier, Notifier, Peers, Seal, Upstream, Usage};
 use gateway_core::refusal::Manner;
 use gateway_core::sql::SqlReader;
 use gateway_core::{Chain, Namespace, TenantId};
-use gateway_plugins::scan::ScanProblem;
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
 use gateway_tools::{adp, gate as gate_tools};
 use gateway_upstream::{Engine, Member, ServerInfo, Webhook};
@@ -42,6 +42,7 @@ use crate::watch;
 
 pub use console::console;
 pub use gate::{GateRoom, Records, tried};
+use scanner::{OnCall, RestingScanner};
 pub use shown::shown;
 pub use supabase::readable;
 pub use upstreams::{Configured, transport_for};
@@ -245,9 +246,7 @@ fn serving(loaded: LoadedPolicies, seal: &Arc<dyn Seal>) -> Chain {
 
 /// Compiled from what was read and found sound.
 fn scanner(loaded: &LoadedPolicies) -> Result<Arc<dyn Scanner>, ComposeError> {
-    let told = |problem: ScanProblem| Problem { file: "scan.yaml".into(), path: problem.path, what: problem.what };
-    let made = loaded.scanning.scanner();
-    Ok(Arc::new(made.map_err(|problems| ComposeError::Problems(problems.into_iter().map(told).collect()))?))
+    Ok(Arc::new(OnCall(RestingScanner::new(loaded)?)))
 }
 
 /// Policies on trial, where there are any.

@@ -38,7 +38,7 @@ pub use dlp::load_detectors;
 use dlp_rules::DlpFiles;
 use manifests::Manifests;
 use rules::RuleFiles;
-use scan::Scanning;
+pub use scan::Scanning;
 use scenarios::ScenarioFiles;
 use sql::SqlFiles;
 
