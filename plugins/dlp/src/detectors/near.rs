@@ -3,11 +3,14 @@
 //! Numbers and long words lead to half a hundred patterns, and nearly all of them fail in nearly every text. Here they are one
 //! automaton, begun wherever a match may begin; a detector that it does not name need not be tried. It may name too many.
 
+use std::ops::Range;
+
+use regex_automata::hybrid::LazyStateID;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson;
-use regex_automata::util::pool::Pool;
+use regex_automata::util::pool::{Pool, PoolGuard};
 use regex_automata::util::syntax;
-use regex_automata::{Anchored, Input, MatchKind, PatternSet};
+use regex_automata::{Anchored, Input, MatchKind};
 use smallvec::SmallVec;
 
 use super::Boundary;
@@ -15,7 +18,9 @@ use super::sieve::Points;
 
 /// One bit for each detector.
 pub(crate) type Bits = SmallVec<[u64; 16]>;
-type Caches = Pool<Cache, Box<dyn Fn() -> Cache + Send + Sync + std::panic::UnwindSafe + std::panic::RefUnwindSafe>>;
+type Make = Box<dyn Fn() -> Cache + Send + Sync + std::panic::UnwindSafe + std::panic::RefUnwindSafe>;
+type Caches = Pool<Cache, Make>;
+type Held<'n> = PoolGuard<'n, Cache, Make>;
 
 /// All beginnings together may read the text so many times; a text that asks for more is not sorted out.
 const BUDGET: usize = 6;
@@ -39,37 +44,61 @@ struct Group {
     caches: Caches,
     /// Detectors, by their place in the automaton.
     of: Vec<u16>,
-    /// Bytes that any of them begins with.
-    first: Box<[bool; 256]>,
-    /// Whether a match may begin behind this byte.
-    behind: fn(u8) -> bool,
 }
 
 /// Who belongs to a group, and behind which bytes a match of theirs may begin.
 type Kind = (fn(&LedTo) -> bool, fn(u8) -> bool);
 
+/// A bit for each group.
+pub(super) type Groups = u8;
+pub(super) const MOST_GROUPS: usize = 4;
+
 /// Built once for a set of detectors.
-#[derive(Default)]
 pub(super) struct Near {
     groups: Vec<Group>,
+    /// For every two bytes, the groups that begin with them.
+    first: Vec<Groups>,
+    /// For each byte, the groups that may begin behind it.
+    behind: Box<[Groups; 256]>,
     /// Whom the automata say nothing about.
     unknown: Bits,
     /// Who needs words nearby.
     required: Bits,
 }
 
+/// Whom a text leads to, as far as it was read.
+pub(super) struct Sorted {
+    may: Bits,
+    budget: usize,
+    /// Nothing was sorted out, because that would have taken too long.
+    everybody: bool,
+    /// What begins in here is known.
+    known: Range<usize>,
+}
+
+impl Sorted {
+    pub fn has(&self, index: u16) -> bool {
+        self.everybody || has(&self.may, index)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        !self.everybody && self.may.iter().all(|bits| *bits == 0)
+    }
+}
+
 impl Near {
     /// Those that a number or a long word leads to, of how many detectors.
     pub fn new(led_to: &[LedTo], detectors: usize) -> Self {
         let none: Bits = SmallVec::from_elem(0, detectors.div_ceil(64));
-        let mut near = Self { groups: Vec::new(), unknown: none.clone(), required: none };
+        let behind = Box::new([0; 256]);
+        let mut near = Self { groups: Vec::new(), first: Vec::new(), behind, unknown: none.clone(), required: none };
         for one in led_to {
             set(&mut near.unknown, one.index);
             if one.needs_words {
                 set(&mut near.required, one.index);
             }
         }
-        let kinds: [Kind; 4] = [
+        let kinds: [Kind; MOST_GROUPS] = [
             (
                 |one| !one.narrows && matches!(one.boundary, Boundary::Word | Boundary::Token),
                 |byte| !byte.is_ascii_alphanumeric(),
@@ -95,67 +124,109 @@ impl Near {
             for index in &of {
                 clear(&mut near.unknown, *index);
             }
-            let first = Box::new(first_bytes(&automaton));
+            let bit = 1 << near.groups.len();
+            near.first.resize(PAIRS, 0);
+            mark_first_bytes(&automaton, bit, &mut near.first);
+            for (byte, places) in (0..=u8::MAX).zip(near.behind.iter_mut()) {
+                *places |= if behind(byte) { bit } else { 0 };
+            }
             let for_caches = automaton.clone();
             let caches: Caches = Pool::new(Box::new(move || for_caches.create_cache()));
-            near.groups.push(Group { automaton, caches, of, first, behind });
+            near.groups.push(Group { automaton, caches, of });
         }
         near
     }
 
-    /// Those that may match somewhere in the text, and all of whom nothing is known; of those who need words nearby only the
-    /// ones that were spoken of.
-    pub fn may_match(&self, text: &str, spoken: &Bits) -> Bits {
-        let mut bits = self.unknown.clone();
-        if self.groups.iter().any(|group| group.run(text.as_bytes(), &mut bits).is_none()) {
-            bits.iter_mut().for_each(|bits| *bits = u64::MAX);
+    /// Nothing is read yet. All of whom nothing is known; of those who need words nearby only the ones that were spoken of.
+    pub fn sorted(&self, text: &str, spoken: &Bits) -> Sorted {
+        let mut sorted = self.nobody(text);
+        for ((may, unknown), (required, spoken)) in
+            sorted.may.iter_mut().zip(&self.unknown).zip(self.required.iter().zip(spoken))
+        {
+            *may = unknown & (!required | spoken);
         }
-        for ((bits, required), spoken) in bits.iter_mut().zip(&self.required).zip(spoken) {
-            *bits &= !required | spoken;
-        }
-        bits
+        sorted
     }
-}
 
-impl Near {
+    fn nobody(&self, text: &str) -> Sorted {
+        let budget = text.len().saturating_mul(BUDGET).saturating_add(SMALL_CHANGE);
+        let may = SmallVec::from_elem(0, self.unknown.len());
+        Sorted { may, budget, everybody: false, known: 0..0 }
+    }
+
+    /// Adds those that may match from a beginning in this part of the text.
+    pub fn sort_out(&self, text: &str, part: Range<usize>, groups: Groups, sorted: &mut Sorted) {
+        let known = sorted.known.clone();
+        if part.end < known.start || known.end < part.start {
+            self.read(text.as_bytes(), part.clone(), groups, sorted);
+            sorted.known = part;
+            return;
+        }
+        self.read(text.as_bytes(), part.start..known.start, groups, sorted);
+        self.read(text.as_bytes(), known.end..part.end, groups, sorted);
+        sorted.known = known.start.min(part.start)..known.end.max(part.end);
+    }
+
+    fn read(&self, text: &[u8], part: Range<usize>, groups: Groups, sorted: &mut Sorted) {
+        let mut before = part.start.checked_sub(1).and_then(|at| text.get(at)).copied().unwrap_or(b' ');
+        let bytes = text.get(part.clone()).unwrap_or_default();
+        let mut caches: [Option<Held<'_>>; MOST_GROUPS] = [const { None }; MOST_GROUPS];
+        for (at, byte) in (part.start..).zip(bytes) {
+            // The last byte of a text is a beginning like any other.
+            let pair = text.get(at + 1).map(|next| usize::from(*byte) << 8 | usize::from(*next));
+            let first = pair.and_then(|pair| self.first.get(pair)).copied().unwrap_or(Groups::MAX);
+            let begins = groups & first & at_byte(&self.behind, before);
+            before = *byte;
+            if begins != 0 && !sorted.everybody && self.begin(text, at, begins, &mut caches, sorted).is_none() {
+                sorted.everybody = true;
+            }
+        }
+    }
+
+    /// `None` where that would take too long.
+    fn begin<'n>(
+        &'n self,
+        text: &[u8],
+        at: usize,
+        groups: Groups,
+        caches: &mut [Option<Held<'n>>; MOST_GROUPS],
+        sorted: &mut Sorted,
+    ) -> Option<()> {
+        for (place, (group, cache)) in self.groups.iter().zip(caches).enumerate() {
+            if groups & (1 << place) != 0 {
+                let input = Input::new(text).span(at..text.len()).anchored(Anchored::Yes);
+                let cache = cache.get_or_insert_with(|| group.caches.get());
+                let read = group.walk(cache, &input, &mut sorted.may)?;
+                sorted.budget = sorted.budget.checked_sub(read)?;
+            }
+        }
+        Some(())
+    }
+
     /// The place of a detector's automaton among these.
     pub fn group_of(&self, index: u16) -> Option<usize> {
         self.groups.iter().position(|group| group.of.contains(&index))
     }
 
-    /// Whether none of these automata, a bit for each, names anybody in the text.
-    pub fn names_nobody(&self, text: &str, groups: u32) -> bool {
-        let mut bits = Bits::new();
-        bits.resize(self.unknown.len(), 0);
-        let asked = self.groups.iter().enumerate().filter(|(place, _)| groups & (1 << place) != 0);
-        let ran = asked.map(|(_, group)| group.run(text.as_bytes(), &mut bits)).all(|ran| ran.is_some());
-        ran && bits.iter().all(|bits| *bits == 0)
+    /// Whether none of these automata names anybody in these parts of the text.
+    pub fn names_nobody(&self, text: &str, parts: impl Iterator<Item = Range<usize>>, groups: Groups) -> bool {
+        let mut sorted = self.nobody(text);
+        for part in parts {
+            self.sort_out(text, part, groups, &mut sorted);
+        }
+        sorted.is_empty()
     }
 }
 
-impl Group {
-    /// `None` where that would take too long.
-    fn run(&self, text: &[u8], bits: &mut Bits) -> Option<()> {
-        let mut cache = self.caches.get();
-        let mut matched = PatternSet::new(self.of.len());
-        let mut budget = text.len().saturating_mul(BUDGET).saturating_add(SMALL_CHANGE);
-        let mut before = b' ';
-        for (at, byte) in text.iter().enumerate() {
-            let begins = (self.behind)(before) && self.first.get(usize::from(*byte)).copied().unwrap_or(true);
-            before = *byte;
-            if begins {
-                let input = Input::new(text).span(at..text.len()).anchored(Anchored::Yes);
-                budget = budget.checked_sub(self.walk(&mut cache, &input, &mut matched)?)?;
-            }
-        }
-        for index in matched.iter().filter_map(|pattern| self.of.get(pattern.as_usize())) {
-            set(bits, *index);
-        }
-        Some(())
-    }
+#[inline]
+#[expect(clippy::indexing_slicing, reason = "the table has a place for every byte")]
+fn at_byte(table: &[Groups; 256], byte: u8) -> Groups {
+    table[byte as usize]
+}
 
+impl Group {
     /// Every pattern that matches from where the input begins; how many bytes that took.
-    fn walk(&self, cache: &mut Cache, input: &Input<'_>, matched: &mut PatternSet) -> Option<usize> {
+    fn walk(&self, cache: &mut Cache, input: &Input<'_>, matched: &mut Bits) -> Option<usize> {
         let text = input.haystack();
         let mut state = self.automaton.start_state_forward(cache, input).ok()?;
         for at in input.start()..input.end() {
@@ -177,9 +248,10 @@ impl Group {
         Some(input.end() - input.start() + 1)
     }
 
-    fn note(&self, cache: &Cache, state: regex_automata::hybrid::LazyStateID, matched: &mut PatternSet) {
+    fn note(&self, cache: &Cache, state: LazyStateID, matched: &mut Bits) {
         for index in 0..self.automaton.match_len(cache, state) {
-            matched.insert(self.automaton.match_pattern(cache, state, index));
+            let pattern = self.automaton.match_pattern(cache, state, index);
+            self.of.get(pattern.as_usize()).into_iter().for_each(|index| set(matched, *index));
         }
     }
 }
@@ -188,7 +260,7 @@ pub(super) fn has(bits: &Bits, index: u16) -> bool {
     bits.get(usize::from(index / 64)).is_some_and(|bits| bits & (1 << (index % 64)) != 0)
 }
 
-fn set(bits: &mut Bits, index: u16) {
+pub(super) fn set(bits: &mut Bits, index: u16) {
     if let Some(bits) = bits.get_mut(usize::from(index / 64)) {
         *bits |= 1 << (index % 64);
     }
@@ -213,19 +285,35 @@ fn automaton(patterns: &[&str]) -> Option<DFA> {
         .ok()
 }
 
-/// Asked of the automaton itself, behind every kind of byte that it tells apart.
-fn first_bytes(automaton: &DFA) -> [bool; 256] {
+/// Every two bytes.
+const PAIRS: usize = 1 << 16;
+
+/// Marks the bytes, two by two, that a match begins with. Asked of the automaton itself, behind every kind of byte that it tells apart.
+fn mark_first_bytes(automaton: &DFA, bit: Groups, first: &mut [Groups]) {
     let mut cache = automaton.create_cache();
-    std::array::from_fn(|byte| {
-        let byte = u8::try_from(byte).unwrap_or_default();
-        [None, Some(b' '), Some(b'a'), Some(b'\n'), Some(b'\r')].into_iter().any(|before| {
+    for (byte, pairs) in (0..=u8::MAX).zip(first.chunks_exact_mut(256)) {
+        let mut states: SmallVec<[LazyStateID; 8]> = SmallVec::new();
+        for before in [None, Some(b' '), Some(b'a'), Some(b'\n'), Some(b'\r')] {
             let text = [before.unwrap_or(b' '), byte];
             let text = text.get(usize::from(before.is_none())..).unwrap_or_default();
             let input = Input::new(text).span(text.len() - 1..text.len()).anchored(Anchored::Yes);
-            let Ok(start) = automaton.start_state_forward(&mut cache, &input) else { return true };
-            automaton.next_state(&mut cache, start, byte).map_or(true, |state| !state.is_dead())
-        })
-    })
+            let start = automaton.start_state_forward(&mut cache, &input).ok();
+            let Some(state) = start.and_then(|start| automaton.next_state(&mut cache, start, byte).ok()) else {
+                // It cannot be asked: then everything is a beginning.
+                pairs.iter_mut().for_each(|pair| *pair |= bit);
+                continue;
+            };
+            if !state.is_dead() && !states.contains(&state) {
+                states.push(state);
+            }
+        }
+        for (next, pair) in (0..=u8::MAX).zip(pairs) {
+            let goes_on = |state: &LazyStateID| {
+                automaton.next_state(&mut cache, *state, next).map_or(true, |state| !state.is_dead())
+            };
+            *pair |= if states.iter().any(goes_on) { bit } else { 0 };
+        }
+    }
 }
 
 #[cfg(test)]
@@ -309,7 +397,11 @@ pub(super) mod tests {
     fn most_numbers_and_words_lead_to_nobody() {
         let set = shipped(true);
         let none = SmallVec::from_elem(0, set.compiled.len().div_ceil(64));
-        let named = |text: &str| set.near.may_match(text, &none).iter().map(|bits| bits.count_ones()).sum::<u32>();
+        let named = |text: &str| {
+            let mut sorted = set.near.sorted(text, &none);
+            set.near.sort_out(text, 0..text.len(), Groups::MAX, &mut sorted);
+            sorted.may.iter().map(|bits| bits.count_ones()).sum::<u32>()
+        };
         for text in
             ["3f2504e0-4f89-41d3-9a0c-0305e82c3301", "2026-11-16T13:05:07.123Z", "order 1234", "release-notes-for-may"]
         {
@@ -329,9 +421,13 @@ pub(super) mod tests {
             ..WrittenDetector::default()
         };
         let set = Detectors::compile(vec![one("endless", "[a-z-]{5,}!"), one("other", "ZZ[0-9]{14}")]).unwrap();
-        let led_to = |text: &str| set.near.may_match(text, &SmallVec::from_elem(0, 1)).first().copied().unwrap() & 0b11;
-        assert_eq!(led_to("ab-cd-ef-gh-ij-kl"), 0b00);
-        assert_eq!(led_to("ab-cd-ef-gh-ij-kl!"), 0b01);
-        assert_eq!(led_to(&"aa-".repeat(4_000)), 0b11, "every word reads to the end: everybody is tried");
+        let led_to = |text: &str| {
+            let mut sorted = set.near.sorted(text, &SmallVec::from_elem(0, 1));
+            set.near.sort_out(text, 0..text.len(), Groups::MAX, &mut sorted);
+            (sorted.has(0), sorted.has(1))
+        };
+        assert_eq!(led_to("ab-cd-ef-gh-ij-kl"), (false, false));
+        assert_eq!(led_to("ab-cd-ef-gh-ij-kl!"), (true, false));
+        assert_eq!(led_to(&"aa-".repeat(4_000)), (true, true), "every word reads to the end: everybody is tried");
     }
 }

@@ -68,13 +68,25 @@ impl Walk<'_, '_> {
                 _ => false,
             };
             if !goes_on {
-                if cut - first > 1 {
-                    self.read_joined(list.get(first..cut).unwrap_or_default(), of, place)?;
+                let part = list.get(first..cut).unwrap_or_default();
+                if cut - first > 1 && (of != Neighbourhood::Members || self.may_be_one(part)) {
+                    self.read_joined(part, of, place)?;
                 }
                 first = cut;
             }
         }
         Ok(())
+    }
+
+    /// Whether a value of members may go from one to the next anywhere: not where either side was taken out already
+    /// (`take_joined` leaves it at that).
+    fn may_be_one(&self, list: &[(usize, usize)]) -> bool {
+        list.windows(2).any(|pair| match pair {
+            [(_, end), (start, _)] => {
+                !self.edits.touches(&(end.saturating_sub(1)..*end)) && !self.edits.touches(&(*start..start + 1))
+            }
+            _ => true,
+        })
     }
 
     fn read_joined(&mut self, list: &[(usize, usize)], of: Neighbourhood, place: &Place<'_>) -> Result<(), Blocked> {
@@ -158,23 +170,41 @@ pub(super) fn cuts(before: &[u8], after: &[u8]) -> bool {
     let (Some(last), Some(next)) = (before.last(), after.first()) else {
         return false;
     };
-    let number = |bytes: &mut dyn Iterator<Item = &u8>| {
-        bytes.take(NEAR).find(|byte| !is_separator(**byte)).is_some_and(|byte| is_digit(*byte))
-    };
-    if number(&mut before.iter().rev()) && number(&mut after.iter()) {
+    if is_number(before.iter().rev().take(NEAR)) && is_number(after.iter().take(NEAR)) {
         return true;
     }
-    let part =
-        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'=' | b'.' | b'@');
-    if !part(last) || !part(next) {
+    if !is_part(*last) || !is_part(*next) {
         return false;
     }
-    let tail = before.iter().rev().take(FAR).take_while(|byte| part(byte));
-    let head = after.iter().take(FAR).take_while(|byte| part(byte));
-    let long = tail.clone().count() + head.clone().count() >= 16;
-    let mixed = tail.clone().chain(head.clone()).any(|byte| is_digit(*byte));
-    let address = tail.chain(head).any(|byte| *byte == b'@');
-    address || (long && mixed)
+    let mut edge = Edge::default();
+    before.iter().rev().take(FAR).take_while(|byte| is_part(**byte)).for_each(|byte| edge.take(*byte));
+    after.iter().take(FAR).take_while(|byte| is_part(**byte)).for_each(|byte| edge.take(*byte));
+    edge.address || (edge.length >= 16 && edge.mixed)
+}
+
+/// What the end of one piece and the beginning of the next are together.
+#[derive(Default)]
+struct Edge {
+    length: usize,
+    mixed: bool,
+    address: bool,
+}
+
+impl Edge {
+    fn take(&mut self, byte: u8) {
+        self.length += 1;
+        self.mixed |= is_digit(byte);
+        self.address |= byte == b'@';
+    }
+}
+
+/// Whether a digit stands first, or behind signs only.
+fn is_number<'b>(mut bytes: impl Iterator<Item = &'b u8>) -> bool {
+    bytes.find(|byte| !is_separator(**byte)).is_some_and(|byte| is_digit(*byte))
+}
+
+fn is_part(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'=' | b'.' | b'@')
 }
 
 /// Identifiers, times, digests and addresses of pages fill half of all answers, and are nobody's half.
