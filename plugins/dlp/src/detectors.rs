@@ -9,6 +9,7 @@ mod kinds;
 mod look;
 mod near;
 mod seen;
+mod shapes;
 mod sieve;
 mod words;
 

@@ -67,8 +67,8 @@ pub(crate) fn plausible(run: &[u8]) -> bool {
         begins(piece)
             || (signed
                 && [b'/', b'-', b'_', b'+'].iter().any(|sign| {
-                    let mut parts = piece.split(|byte| byte == sign);
-                    parts.any(|part| (SHORTEST_ENCODED..piece.len()).contains(&part.len()) && begins(part))
+                    memchr::memchr(*sign, piece).is_some()
+                        && piece.split(|byte| byte == sign).any(|part| part.len() >= SHORTEST_ENCODED && begins(part))
                 }))
     })
 }
@@ -78,7 +78,10 @@ const ENOUGH: usize = 18;
 
 /// The same as `begins_as_text` of `base64_bytes`, without their detours: it is asked of every long word of a message.
 fn begins_as_base64(piece: &[u8]) -> bool {
-    let mut first: SmallVec<[u8; ENOUGH]> = SmallVec::new();
+    /// So many say no of nearly everything that is none.
+    const SOON: usize = 4;
+    let mut first = [0; ENOUGH];
+    let mut count = 0;
     let mut bits: u32 = 0;
     let mut held = 0;
     for letter in piece.iter().filter(|letter| !matches!(letter, b'\r' | b'\n')) {
@@ -91,13 +94,18 @@ fn begins_as_base64(piece: &[u8]) -> bool {
             if !is_shown(byte) {
                 return false;
             }
-            first.push(byte);
-            if first.len() == ENOUGH {
+            let Some(place) = first.get_mut(count) else { break };
+            *place = byte;
+            count += 1;
+            if count == SOON && !begin_a_text(first.get(..count).unwrap_or_default()) {
+                return false;
+            }
+            if count == ENOUGH {
                 break;
             }
         }
     }
-    begin_a_text(&first)
+    begin_a_text(first.get(..count).unwrap_or_default())
 }
 
 fn is_shown(byte: u8) -> bool {
@@ -107,8 +115,7 @@ fn is_shown(byte: u8) -> bool {
 /// A character that is cut at the end is none that is wrong.
 fn begin_a_text(first: &[u8]) -> bool {
     !first.is_empty()
-        && (first.is_ascii()
-            || std::str::from_utf8(first).map_or_else(|error| error.error_len().is_none(), |_| true))
+        && (first.is_ascii() || std::str::from_utf8(first).map_or_else(|error| error.error_len().is_none(), |_| true))
 }
 
 /// Looks at the first bytes only: in a hash or an image one of them is no text.

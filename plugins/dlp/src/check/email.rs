@@ -13,7 +13,10 @@ pub fn fitting(text: &str) -> Option<Range<usize>> {
     let at = text.rfind('@')?;
     let local = text.get(..at)?;
     let mut start = two_dots(local).map_or(0, |dots| dots + 2);
-    if !local.is_ascii() && !local.starts_with('"') && local.bytes().next_back().is_some_and(|last| last.is_ascii_alphanumeric()) {
+    if !local.is_ascii()
+        && !local.starts_with('"')
+        && local.bytes().next_back().is_some_and(|last| last.is_ascii_alphanumeric())
+    {
         let unspaced = local.char_indices().rfind(|(_, letter)| is_unspaced(*letter));
         start = unspaced.map_or(start, |(place, letter)| start.max(place + letter.len_utf8()));
     }

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::near::Lead;
 use super::seen::{BEFORE, Marks, Seen};
 use super::{Detectors, View, near};
 use crate::mapped::{Mapped, small};
@@ -203,14 +204,14 @@ impl Detectors {
         spots(text.as_bytes(), &self.least, |spot| {
             match spot {
                 Spot::At(at) => self.at.iter().for_each(|detector| seen.try_at(*detector, at..at + 1, BEFORE)),
-                Spot::Colons { start, end, count } if seen.anything_near(&(start..end)) => {
+                Spot::Colons { start, end, count } if seen.anything_near(&(start..end), Lead::Number) => {
                     for (_, detector) in self.colons.iter().filter(|(least, _)| count >= *least) {
                         seen.try_near(*detector, start..end);
                     }
                 }
                 Spot::Digits(run) => seen.digits(run),
                 Spot::Run { start, end } => {
-                    if end - start >= self.shortest_run && seen.anything_near(&(start..end)) {
+                    if end - start >= self.shortest_run && seen.anything_near(&(start..end), Lead::LongWord) {
                         for (_, detector) in self.runs.iter().filter(|(least, _)| end - start >= *least) {
                             seen.try_near(*detector, start..end);
                         }

@@ -3,6 +3,7 @@
 //! Numbers and long words lead to half a hundred patterns, and nearly all of them fail in nearly every text. Here they are one
 //! automaton, begun wherever a match may begin; a detector that it does not name need not be tried. It may name too many.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use regex_automata::hybrid::LazyStateID;
@@ -38,6 +39,17 @@ pub(super) struct LedTo {
     pub least: Points,
 }
 
+impl LedTo {
+    /// Both may.
+    fn is_led_by(&self, lead: Lead) -> bool {
+        let Points { digits, dots, run, colons } = self.least;
+        match lead {
+            Lead::LongWord => run < u32::MAX,
+            Lead::Number => digits.min(dots).min(colons) < u32::MAX,
+        }
+    }
+}
+
 /// The detectors that need the same surroundings.
 struct Group {
     automaton: DFA,
@@ -51,7 +63,14 @@ type Kind = (fn(&LedTo) -> bool, fn(u8) -> bool);
 
 /// A bit for each group.
 pub(super) type Groups = u8;
-pub(super) const MOST_GROUPS: usize = 4;
+pub(super) const MOST_GROUPS: usize = 8;
+
+/// What leads to a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lead {
+    LongWord,
+    Number,
+}
 
 /// Built once for a set of detectors.
 pub(super) struct Near {
@@ -60,6 +79,8 @@ pub(super) struct Near {
     first: Vec<Groups>,
     /// For each byte, the groups that may begin behind it.
     behind: Box<[Groups; 256]>,
+    /// Those that long words lead to.
+    by_words: Groups,
     /// Whom the automata say nothing about.
     unknown: Bits,
     /// Who needs words nearby.
@@ -72,8 +93,8 @@ pub(super) struct Sorted {
     budget: usize,
     /// Nothing was sorted out, because that would have taken too long.
     everybody: bool,
-    /// What begins in here is known.
-    known: Range<usize>,
+    /// What begins in here is known, of those that long words lead to and of those that numbers do.
+    known: [Range<usize>; 2],
 }
 
 impl Sorted {
@@ -91,14 +112,15 @@ impl Near {
     pub fn new(led_to: &[LedTo], detectors: usize) -> Self {
         let none: Bits = SmallVec::from_elem(0, detectors.div_ceil(64));
         let behind = Box::new([0; 256]);
-        let mut near = Self { groups: Vec::new(), first: Vec::new(), behind, unknown: none.clone(), required: none };
+        let (groups, first, unknown) = (Vec::new(), Vec::new(), none.clone());
+        let mut near = Self { groups, first, behind, by_words: 0, unknown, required: none };
         for one in led_to {
             set(&mut near.unknown, one.index);
             if one.needs_words {
                 set(&mut near.required, one.index);
             }
         }
-        let kinds: [Kind; MOST_GROUPS] = [
+        let kinds: [Kind; MOST_GROUPS / 2] = [
             (
                 |one| !one.narrows && matches!(one.boundary, Boundary::Word | Boundary::Token),
                 |byte| !byte.is_ascii_alphanumeric(),
@@ -111,9 +133,10 @@ impl Near {
             (|one| one.narrows, |_| true),
             (|one| !one.narrows && one.boundary == Boundary::None, |_| true),
         ];
-        for (belongs, behind) in kinds {
+        let each = kinds.into_iter().flat_map(|kind| [(kind, Lead::LongWord), (kind, Lead::Number)]);
+        for ((belongs, behind), lead) in each {
             // Whoever asks for words nearby is seldom asked at all, and would keep the automaton busy with every word.
-            let own = led_to.iter().filter(|one| belongs(one) && !one.needs_words);
+            let own = led_to.iter().filter(|one| belongs(one) && !one.needs_words && one.is_led_by(lead));
             let mut own: Vec<&LedTo> = own.collect();
             let together = automaton(&texts(&own)).or_else(|| {
                 own.retain(|one| automaton(&[one.pattern.as_str()]).is_some());
@@ -121,9 +144,6 @@ impl Near {
             });
             let Some(automaton) = together.filter(|_| !own.is_empty()) else { continue };
             let of: Vec<u16> = own.iter().map(|one| one.index).collect();
-            for index in &of {
-                clear(&mut near.unknown, *index);
-            }
             let bit = 1 << near.groups.len();
             near.first.resize(PAIRS, 0);
             mark_first_bytes(&automaton, bit, &mut near.first);
@@ -132,7 +152,16 @@ impl Near {
             }
             let for_caches = automaton.clone();
             let caches: Caches = Pool::new(Box::new(move || for_caches.create_cache()));
+            near.by_words |= if lead == Lead::LongWord { bit } else { 0 };
             near.groups.push(Group { automaton, caches, of });
+        }
+        for one in led_to.iter().filter(|one| !one.needs_words) {
+            let groups = near.groups_of(one.index);
+            let by_words = !one.is_led_by(Lead::LongWord) || groups & near.by_words != 0;
+            let by_numbers = !one.is_led_by(Lead::Number) || groups & !near.by_words != 0;
+            if groups != 0 && by_words && by_numbers {
+                clear(&mut near.unknown, one.index);
+            }
         }
         near
     }
@@ -151,23 +180,29 @@ impl Near {
     fn nobody(&self, text: &str) -> Sorted {
         let budget = text.len().saturating_mul(BUDGET).saturating_add(SMALL_CHANGE);
         let may = SmallVec::from_elem(0, self.unknown.len());
-        Sorted { may, budget, everybody: false, known: 0..0 }
+        Sorted { may, budget, everybody: false, known: [0..0, 0..0] }
     }
 
-    /// Adds those that may match from a beginning in this part of the text.
-    pub fn sort_out(&self, text: &str, part: Range<usize>, groups: Groups, sorted: &mut Sorted) {
-        let known = sorted.known.clone();
-        if part.end < known.start || known.end < part.start {
-            self.read(text.as_bytes(), part.clone(), groups, sorted);
-            sorted.known = part;
+    /// Adds those that may match from a beginning in this part of the text, and that this leads to.
+    pub fn sort_out(&self, text: &str, part: Range<usize>, lead: Lead, groups: Groups, sorted: &mut Sorted) {
+        let groups = groups & if lead == Lead::LongWord { self.by_words } else { !self.by_words };
+        let [words, numbers] = &mut sorted.known;
+        let known = if lead == Lead::LongWord { words } else { numbers };
+        let before = known.clone();
+        if part.end < before.start || before.end < part.start {
+            *known = part.clone();
+            self.read(text.as_bytes(), part, groups, sorted);
             return;
         }
-        self.read(text.as_bytes(), part.start..known.start, groups, sorted);
-        self.read(text.as_bytes(), known.end..part.end, groups, sorted);
-        sorted.known = known.start.min(part.start)..known.end.max(part.end);
+        *known = before.start.min(part.start)..before.end.max(part.end);
+        self.read(text.as_bytes(), part.start..before.start, groups, sorted);
+        self.read(text.as_bytes(), before.end..part.end, groups, sorted);
     }
 
     fn read(&self, text: &[u8], part: Range<usize>, groups: Groups, sorted: &mut Sorted) {
+        if groups == 0 {
+            return;
+        }
         let mut before = part.start.checked_sub(1).and_then(|at| text.get(at)).copied().unwrap_or(b' ');
         let bytes = text.get(part.clone()).unwrap_or_default();
         let mut caches: [Option<Held<'_>>; MOST_GROUPS] = [const { None }; MOST_GROUPS];
@@ -192,27 +227,51 @@ impl Near {
         caches: &mut [Option<Held<'n>>; MOST_GROUPS],
         sorted: &mut Sorted,
     ) -> Option<()> {
-        for (place, (group, cache)) in self.groups.iter().zip(caches).enumerate() {
-            if groups & (1 << place) != 0 {
-                let input = Input::new(text).span(at..text.len()).anchored(Anchored::Yes);
-                let cache = cache.get_or_insert_with(|| group.caches.get());
-                let read = group.walk(cache, &input, &mut sorted.may)?;
-                sorted.budget = sorted.budget.checked_sub(read)?;
-            }
+        let mut left = groups;
+        while left != 0 {
+            let place = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let Some((group, cache)) = self.groups.get(place).zip(caches.get_mut(place)) else { continue };
+            let input = Input::new(text).span(at..text.len()).anchored(Anchored::Yes);
+            let cache = cache.get_or_insert_with(|| group.caches.get());
+            let read = group.walk(cache, &input, &mut sorted.may)?;
+            sorted.budget = sorted.budget.checked_sub(read)?;
         }
         Some(())
     }
 
-    /// The place of a detector's automaton among these.
-    pub fn group_of(&self, index: u16) -> Option<usize> {
-        self.groups.iter().position(|group| group.of.contains(&index))
+    /// The automata that name somebody in some text of this shape, a set of bytes for each of its places. May name too many.
+    pub fn names_some_in(&self, shape: &[&[u8]]) -> Groups {
+        let mut groups = 0;
+        for (place, group) in self.groups.iter().enumerate() {
+            let bit = 1 << place;
+            let opens = |at: &usize| {
+                let before = at.checked_sub(1).and_then(|at| shape.get(at));
+                before.is_none_or(|before| before.iter().any(|byte| at_byte(&self.behind, *byte) & bit != 0))
+            };
+            if (0..shape.len()).filter(opens).any(|at| group.may_match_in(shape, at)) {
+                groups |= bit;
+            }
+        }
+        groups
+    }
+
+    /// A detector's automata.
+    pub fn groups_of(&self, index: u16) -> Groups {
+        let own = self.groups.iter().map(|group| group.of.contains(&index));
+        own.enumerate().fold(0, |groups, (place, own)| groups | Groups::from(own) << place)
+    }
+
+    /// Whether nothing is known of a detector.
+    pub fn is_unknown(&self, index: u16) -> bool {
+        has(&self.unknown, index)
     }
 
     /// Whether none of these automata names anybody in these parts of the text.
-    pub fn names_nobody(&self, text: &str, parts: impl Iterator<Item = Range<usize>>, groups: Groups) -> bool {
+    pub fn names_nobody(&self, text: &str, parts: impl Iterator<Item = (Range<usize>, Lead)>, groups: Groups) -> bool {
         let mut sorted = self.nobody(text);
-        for part in parts {
-            self.sort_out(text, part, groups, &mut sorted);
+        for (part, lead) in parts {
+            self.sort_out(text, part, lead, groups, &mut sorted);
         }
         sorted.is_empty()
     }
@@ -225,17 +284,55 @@ fn at_byte(table: &[Groups; 256], byte: u8) -> Groups {
 }
 
 impl Group {
+    /// Whether a match begins at this place of some text of a shape: all of them are read at once.
+    fn may_match_in(&self, shape: &[&[u8]], at: usize) -> bool {
+        /// Where they lead to more states than this, nobody knows.
+        const MOST_STATES: usize = 512;
+        let mut cache = self.caches.get();
+        cache.reset(&self.automaton);
+        let mut states: BTreeSet<LazyStateID> = BTreeSet::new();
+        let before = at.checked_sub(1).and_then(|at| shape.get(at));
+        let befores = before.map_or_else(|| vec![None], |before| before.iter().copied().map(Some).collect());
+        for before in befores {
+            let text = [before.unwrap_or_default(), 0];
+            let text = text.get(usize::from(before.is_none())..).unwrap_or_default();
+            let input = Input::new(text).span(text.len() - 1..text.len()).anchored(Anchored::Yes);
+            let Ok(start) = self.automaton.start_state_forward(&mut cache, &input) else { return true };
+            states.insert(start);
+        }
+        for bytes in shape.get(at..).unwrap_or_default() {
+            let mut next = BTreeSet::new();
+            for (state, byte) in states.iter().flat_map(|state| bytes.iter().map(move |byte| (*state, *byte))) {
+                match self.automaton.next_state(&mut cache, state, byte) {
+                    Ok(state) if state.is_dead() => {}
+                    Ok(state) if !state.is_tagged() || state.is_start() => {
+                        next.insert(state);
+                    }
+                    _ => return true,
+                }
+            }
+            // A cache that was cleared has forgotten what these were.
+            if next.len() > MOST_STATES || cache.clear_count() > 0 {
+                return true;
+            }
+            states = next;
+        }
+        states
+            .into_iter()
+            .any(|state| self.automaton.next_eoi_state(&mut cache, state).map_or(true, |state| !state.is_dead()))
+    }
+
     /// Every pattern that matches from where the input begins; how many bytes that took.
     fn walk(&self, cache: &mut Cache, input: &Input<'_>, matched: &mut Bits) -> Option<usize> {
-        let text = input.haystack();
+        let text = input.haystack().get(input.start()..input.end())?;
         let mut state = self.automaton.start_state_forward(cache, input).ok()?;
-        for at in input.start()..input.end() {
-            state = self.automaton.next_state(cache, state, *text.get(at)?).ok()?;
+        for (at, byte) in text.iter().enumerate() {
+            state = self.automaton.next_state(cache, state, *byte).ok()?;
             if state.is_tagged() {
                 if state.is_match() {
                     self.note(cache, state, matched);
                 } else if state.is_dead() {
-                    return Some(at - input.start() + 1);
+                    return Some(at + 1);
                 } else if state.is_quit() {
                     return None;
                 }
@@ -245,7 +342,7 @@ impl Group {
         if state.is_match() {
             self.note(cache, state, matched);
         }
-        Some(input.end() - input.start() + 1)
+        Some(text.len() + 1)
     }
 
     fn note(&self, cache: &Cache, state: LazyStateID, matched: &mut Bits) {
@@ -378,6 +475,11 @@ pub(super) mod tests {
                 "\u{e9}",
                 "RSSMRA85T10A562S",
                 "00:1b:44:11:3a:b7",
+                "https://a.example/b?page=",
+                "https://jo:secret7x@a.example/",
+                "AKIA",
+                "api_key = ",
+                "' | $",
             ])
             .prop_map(str::to_owned),
         ];
@@ -399,7 +501,9 @@ pub(super) mod tests {
         let none = SmallVec::from_elem(0, set.compiled.len().div_ceil(64));
         let named = |text: &str| {
             let mut sorted = set.near.sorted(text, &none);
-            set.near.sort_out(text, 0..text.len(), Groups::MAX, &mut sorted);
+            for lead in [Lead::LongWord, Lead::Number] {
+                set.near.sort_out(text, 0..text.len(), lead, Groups::MAX, &mut sorted);
+            }
             sorted.may.iter().map(|bits| bits.count_ones()).sum::<u32>()
         };
         for text in
@@ -423,7 +527,9 @@ pub(super) mod tests {
         let set = Detectors::compile(vec![one("endless", "[a-z-]{5,}!"), one("other", "ZZ[0-9]{14}")]).unwrap();
         let led_to = |text: &str| {
             let mut sorted = set.near.sorted(text, &SmallVec::from_elem(0, 1));
-            set.near.sort_out(text, 0..text.len(), Groups::MAX, &mut sorted);
+            for lead in [Lead::LongWord, Lead::Number] {
+                set.near.sort_out(text, 0..text.len(), lead, Groups::MAX, &mut sorted);
+            }
             (sorted.has(0), sorted.has(1))
         };
         assert_eq!(led_to("ab-cd-ef-gh-ij-kl"), (false, false));

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::bounds::{bounded, joins, whole_letters};
 use super::look::Found;
-use super::near::Groups;
+use super::near::{Groups, Lead};
 use super::{Compiled, Detectors, View, block, digits, near};
 use crate::Check;
 use crate::mapped::small;
@@ -111,14 +111,14 @@ impl<'s> Seen<'s> {
     }
 
     /// Whether any detector can match around this number or long word, or around one before it.
-    pub fn anything_near(&mut self, anchor: &Range<usize>) -> bool {
+    pub fn anything_near(&mut self, anchor: &Range<usize>, lead: Lead) -> bool {
         let (set, text, key) = (self.set, self.text, self.key);
         let spoken = &mut self.spoken;
         let may = self.may.get_or_insert_with(|| {
             let spoken = spoken.get_or_insert_with(|| set.spoken(text, key));
             set.near.sorted(text, spoken)
         });
-        set.near.sort_out(text, beginnings(anchor), Groups::MAX, may);
+        set.near.sort_out(text, beginnings(anchor), lead, Groups::MAX, may);
         !may.is_empty()
     }
 
@@ -283,7 +283,7 @@ impl<'s> Seen<'s> {
         if digits::in_uuid(bytes, run) {
             return;
         }
-        if self.anything_near(&(run.start..run.end)) {
+        if self.anything_near(&(run.start..run.end), Lead::Number) {
             for (_, detector) in set.digits.iter().filter(|(least, _)| run.count >= *least) {
                 self.try_near(*detector, run.start..run.end);
             }

@@ -5,8 +5,9 @@
 //! automata of `near`, and only a string that they name somebody for is looked at.
 
 use super::kinds::{self, Kinds, Needs};
-use super::near::{self, Bits, Groups, LedTo, MOST_GROUPS, Near};
+use super::near::{self, Bits, Groups, Lead, LedTo, MOST_GROUPS, Near};
 use super::seen::{Marks, Seen, beginnings};
+use super::shapes::Shapes;
 use super::{Compiled, Detectors, View, digits};
 use crate::spots::{Spot, spots};
 
@@ -71,6 +72,7 @@ impl Points {
 /// Built once for a set of detectors.
 pub(super) struct Sieve {
     led: Vec<Led>,
+    shapes: Shapes,
     /// What every detector cannot do without; `None` where it may begin in one text and end in another.
     needs: Vec<Option<Needs>>,
     /// The kinds of the words that somebody waits for.
@@ -93,26 +95,28 @@ struct Led {
     /// Kinds of bytes, and who needs each.
     kinds: Vec<(Kinds, u64)>,
     needs_words: u64,
-    /// By the places of their automata; the last have none.
+    /// By the places of their automata.
     groups: Vec<u64>,
+    /// Of whom no automaton knows anything.
     alone: u64,
 }
 
-/// From so much of something on, these.
+/// From so much of something on, these; a place for each number, and the last for all beyond.
 #[derive(Default)]
-struct Steps(Vec<(u32, u64)>);
+struct Steps(Vec<u64>);
 
 impl Steps {
+    /// Longer runs are counted as this long: they lead to more, never to fewer.
+    const MOST: u32 = 127;
+
     fn new(least: impl Iterator<Item = u32> + Clone) -> Self {
-        let mut steps: Vec<u32> = least.clone().filter(|least| *least < u32::MAX).collect();
-        steps.sort_unstable();
-        steps.dedup();
-        let reached = |step: u32| mask(least.clone().map(|least| least <= step));
-        Self(steps.into_iter().map(|step| (step, reached(step))).collect())
+        let reached = |count: u32| mask(least.clone().map(|least| least < u32::MAX && least.min(Self::MOST) <= count));
+        Self((0..=Self::MOST).map(reached).collect())
     }
 
+    #[inline]
     fn reached(&self, count: u32) -> u64 {
-        self.0.iter().take_while(|(step, _)| *step <= count).last().map_or(0, |(_, reached)| *reached)
+        self.0.get(count.min(Self::MOST) as usize).copied().unwrap_or(u64::MAX)
     }
 }
 
@@ -124,7 +128,7 @@ fn mask(all: impl Iterator<Item = bool>) -> u64 {
 impl Led {
     fn new(led_to: &[LedTo], near: &Near) -> Self {
         let needs: Vec<Needs> = led_to.iter().map(|one| Needs::of(&one.pattern)).collect();
-        let group = |one: &LedTo| near.group_of(one.index);
+        let in_group = |one: &LedTo, place: usize| near.groups_of(one.index) & 1 << place != 0;
         let kinds = (0..Kinds::BITS).map(|bit| 1 << bit);
         let who_needs = |kind: Kinds| (kind, mask(needs.iter().map(|needs| needs.kinds & kind != 0)));
         Self {
@@ -136,8 +140,8 @@ impl Led {
             colons: Steps::new(led_to.iter().map(|one| one.least.colons)),
             kinds: kinds.map(who_needs).filter(|(_, who)| *who != 0).collect(),
             needs_words: mask(led_to.iter().map(|one| one.needs_words)),
-            groups: (0..MOST_GROUPS).map(|place| mask(led_to.iter().map(|one| group(one) == Some(place)))).collect(),
-            alone: mask(led_to.iter().map(|one| !one.needs_words && group(one).is_none())),
+            groups: (0..MOST_GROUPS).map(|place| mask(led_to.iter().map(|one| in_group(one, place)))).collect(),
+            alone: mask(led_to.iter().map(|one| !one.needs_words && near.is_unknown(one.index))),
         }
     }
 
@@ -173,6 +177,7 @@ impl Sieve {
         };
         Self {
             led: led_to.chunks(u64::BITS as usize).map(|some| Led::new(some, near)).collect(),
+            shapes: Shapes::new(near),
             needs: compiled.iter().zip(patterns).map(needs).collect(),
             asked,
             least_window: compiled
@@ -239,15 +244,17 @@ impl Detectors {
                 return false;
             }
         }
-        let parts = pointers.iter().filter(|one| match one.why {
-            Why::Digits { .. } => !uuid,
-            Why::Run(_) | Why::Colons(_) => true,
-            Why::Any | Why::Shut | Why::Literal(_) => false,
-        });
-        let parts = parts.map(|one| {
+        let parts = pointers.iter().filter_map(|one| {
+            let lead = match one.why {
+                Why::Run(_) => Lead::LongWord,
+                Why::Digits { .. } if uuid => return None,
+                Why::Digits { .. } | Why::Colons(_) => Lead::Number,
+                Why::Any | Why::Shut | Why::Literal(_) => return None,
+            };
             let place = |at: u32| (at as usize).saturating_sub(offset).min(text.len());
-            beginnings(&(place(one.start)..place(one.end)))
+            Some((beginnings(&(place(one.start)..place(one.end))), lead))
         });
+        groups &= self.sieve.shapes.groups_in(text.as_bytes());
         groups == 0 || self.near.names_nobody(text, parts, groups)
     }
 

@@ -119,14 +119,21 @@ fn ends_in(name: &str, words: &[&str], first: u32) -> bool {
     first & (1 << letter) != 0 && words.iter().any(|word| last.eq_ignore_ascii_case(word))
 }
 
-/// `Number` of `documentNumber`, `no` of `passport_no`.
+/// `Number` of `documentNumber`, `no` of `passport_no`; nothing where it is longer than all words that are asked for.
 fn last_word(name: &str) -> &str {
+    const LONGEST: usize = 9;
     let bytes = name.as_bytes();
     let mut start = bytes.len();
-    while let Some(letter) = start.checked_sub(1).filter(|at| bytes.get(*at).is_some_and(u8::is_ascii_alphabetic)) {
-        start = letter;
-        let before = letter.checked_sub(1).and_then(|at| bytes.get(at));
-        if bytes.get(letter).is_some_and(u8::is_ascii_uppercase) && before.is_some_and(u8::is_ascii_lowercase) {
+    for (at, byte) in bytes.iter().enumerate().rev() {
+        if !byte.is_ascii_alphabetic() {
+            break;
+        }
+        if bytes.len() - at > LONGEST {
+            return "";
+        }
+        start = at;
+        let before = at.checked_sub(1).and_then(|at| bytes.get(at));
+        if byte.is_ascii_uppercase() && before.is_some_and(u8::is_ascii_lowercase) {
             break;
         }
     }
@@ -168,7 +175,8 @@ impl<'w> Walk<'w, '_> {
         let mut look = Look { text: text.as_bytes(), at: open };
         let found = look.member(|name, value| {
             let is_list = text.as_bytes().get(value.start) == Some(&b'[');
-            (is_list && text.get(name).is_some_and(|name| ends_in(name, &COLUMNS, const { first_letters(&COLUMNS) }))).then_some(value)
+            (is_list && text.get(name).is_some_and(|name| ends_in(name, &COLUMNS, const { first_letters(&COLUMNS) })))
+                .then_some(value)
         });
         self.ahead = self.ahead.saturating_sub(look.at.saturating_sub(open));
         found.map(|list| self.names_in(list.start, true)).unwrap_or_default()
@@ -255,10 +263,13 @@ mod tests {
             ("created_at", "at"),
             ("userID", "ID"),
             ("x1", ""),
+            ("identification", ""),
             ("", ""),
         ] {
             assert_eq!(last_word(name), word, "{name}");
         }
+        let words = [&VALUES[..], &LABELS, &MEASURES, &COLUMNS, &ROWS].concat();
+        assert!(words.iter().all(|word| last_word(word) == *word), "none is too long");
         assert!(is_value("documentNumber") && !is_value("cargo") && is_measure("createdAt") && !is_measure("chat"));
     }
 }
