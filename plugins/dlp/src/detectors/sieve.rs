@@ -109,7 +109,7 @@ impl Steps {
     /// Longer runs are counted as this long: they lead to more, never to fewer.
     const MOST: u32 = 127;
 
-    fn new(least: impl Iterator<Item = u32> + Clone) -> Self {
+    fn new(least: &(impl Iterator<Item = u32> + Clone)) -> Self {
         let reached = |count: u32| mask(least.clone().map(|least| least < u32::MAX && least.min(Self::MOST) <= count));
         Self((0..=Self::MOST).map(reached).collect())
     }
@@ -133,11 +133,11 @@ impl Led {
         let who_needs = |kind: Kinds| (kind, mask(needs.iter().map(|needs| needs.kinds & kind != 0)));
         Self {
             of: led_to.iter().map(|one| one.index).collect(),
-            lengths: Steps::new(needs.iter().map(|needs| u32::try_from(needs.length).unwrap_or(u32::MAX - 1))),
-            digits: Steps::new(led_to.iter().map(|one| one.least.digits)),
-            dots: Steps::new(led_to.iter().map(|one| one.least.dots)),
-            runs: Steps::new(led_to.iter().map(|one| one.least.run)),
-            colons: Steps::new(led_to.iter().map(|one| one.least.colons)),
+            lengths: Steps::new(&needs.iter().map(|needs| u32::try_from(needs.length).unwrap_or(u32::MAX - 1))),
+            digits: Steps::new(&led_to.iter().map(|one| one.least.digits)),
+            dots: Steps::new(&led_to.iter().map(|one| one.least.dots)),
+            runs: Steps::new(&led_to.iter().map(|one| one.least.run)),
+            colons: Steps::new(&led_to.iter().map(|one| one.least.colons)),
             kinds: kinds.map(who_needs).filter(|(_, who)| *who != 0).collect(),
             needs_words: mask(led_to.iter().map(|one| one.needs_words)),
             groups: (0..MOST_GROUPS).map(|place| mask(led_to.iter().map(|one| in_group(one, place)))).collect(),
