@@ -9,8 +9,11 @@ mod kinds;
 mod look;
 mod near;
 mod seen;
+mod shapes;
 mod sieve;
+mod words;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use aho_corasick::AhoCorasick;
@@ -21,7 +24,8 @@ use crate::{Action, Boundary, Check, Keep, Severity, WrittenDetector, encoded};
 pub(crate) use block::{GAP, LONGEST, RUN};
 use context::Context;
 pub(crate) use near::Bits;
-pub(crate) use sieve::{Points, Why};
+pub(crate) use sieve::{Pointer, Why};
+use words::Words;
 
 /// What is wrong with a written detector.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -77,8 +81,8 @@ pub struct Detectors {
     rules: Vec<Rule>,
     compiled: Vec<Compiled>,
     digest: String,
-    /// Literal anchors and the signs of quoted-printable; `None` where there are none.
-    literals: AhoCorasick,
+    /// Literal anchors and the signs of quoted-printable.
+    literals: Words,
     /// Those that nothing begins with behind a letter or a digit.
     shut: Vec<bool>,
     /// What each literal begins; nobody for a sign.
@@ -98,7 +102,7 @@ pub struct Detectors {
     /// Those that go on until something ends them.
     blocks: Vec<u16>,
     /// The words that detectors ask to stand nearby, all in one, and who asks for each.
-    asked: Option<AhoCorasick>,
+    asked: Option<Words>,
     asked_by: Vec<Vec<u16>>,
     /// Tenants' patterns that no anchor leads to.
     everywhere: Vec<u16>,
@@ -160,26 +164,28 @@ impl Detectors {
     }
 
     /// Places of a raw message that deserve a look and why, until `found` says enough. Not in order.
-    pub(crate) fn suspicious(&self, raw: &[u8], mut found: impl FnMut(usize, Why) -> bool) {
-        if !self.everywhere.is_empty() && !found(0, Why::Any) {
+    pub(crate) fn suspicious(&self, raw: &[u8], mut found: impl FnMut(Range<usize>, Why) -> bool) {
+        if !self.everywhere.is_empty() && !found(0..0, Why::Any) {
             return;
         }
         let mut enough = false;
         spots::spots(raw, &self.least, |spot| {
             let goes_on = match spot {
-                Spot::At(at) | Spot::Encoded(at) => found(at, Why::Any),
-                Spot::Digits(run) => found(run.start, Why::Digits { count: full(run.count), dots: full(run.dots) }),
-                Spot::Colons { start, count, .. } => found(start, Why::Colons(full(count))),
+                Spot::At(at) | Spot::Encoded(at) => found(at..at + 1, Why::Any),
+                Spot::Digits(run) => {
+                    found(run.start..run.end, Why::Digits { count: full(run.count), dots: full(run.dots) })
+                }
+                Spot::Colons { start, end, count } => found(start..end, Why::Colons(full(count))),
                 Spot::Pairs { start, end } => {
                     let pairs = raw.get(start..end).and_then(|pairs| std::str::from_utf8(pairs).ok());
-                    pairs.and_then(encoded::of_pairs).is_none() || found(start, Why::Any)
+                    pairs.and_then(encoded::of_pairs).is_none() || found(start..end, Why::Any)
                 }
                 Spot::Run { start, end } => {
                     if encoded::plausible(raw.get(start..end).unwrap_or_default()) {
-                        found(start, Why::Any)
+                        found(start..end, Why::Any)
                     } else {
                         end - start < self.shortest_run
-                            || found(start, Why::Run(u16::try_from(end - start).unwrap_or(u16::MAX)))
+                            || found(start..end, Why::Run(u16::try_from(end - start).unwrap_or(u16::MAX)))
                     }
                 }
             };
@@ -189,14 +195,17 @@ impl Detectors {
         if enough {
             return;
         }
-        for literal in self.literals.find_overlapping_iter(raw) {
-            let inside = self.shut.get(literal.pattern().as_usize()) == Some(&true) && in_word(raw, literal.start());
-            if !found(literal.start(), if inside { Why::Shut } else { Why::Any }) {
-                return;
-            }
+        self.literals.each(raw, |literal, start, end| {
+            let inside = self.shut.get(literal) == Some(&true) && in_word(raw, start);
+            let why = if inside { Why::Shut } else { u16::try_from(literal).map_or(Why::Any, Why::Literal) };
+            enough = !found(start..end, why);
+            !enough
+        });
+        if enough {
+            return;
         }
         for word in self.words.iter().flat_map(|words| words.find_iter(raw)) {
-            if !found(word.start(), Why::Any) {
+            if !found(word.start()..word.end(), Why::Any) {
                 return;
             }
         }
@@ -209,7 +218,7 @@ impl Detectors {
 
     /// Whether a literal that some detector begins with stands in these bytes.
     pub(crate) fn has_literal(&self, raw: &[u8]) -> bool {
-        self.literals.is_match(raw)
+        self.literals.any(raw)
     }
 
     pub(crate) fn reads_everything(&self) -> bool {

@@ -12,12 +12,20 @@ const FILES: [&str; 16] = [
 pub fn fitting(text: &str) -> Option<Range<usize>> {
     let at = text.rfind('@')?;
     let local = text.get(..at)?;
-    let mut start = local.rfind("..").map_or(0, |dots| dots + 2);
-    if !local.starts_with('"') && local.bytes().next_back().is_some_and(|last| last.is_ascii_alphanumeric()) {
+    let mut start = two_dots(local).map_or(0, |dots| dots + 2);
+    if !local.is_ascii()
+        && !local.starts_with('"')
+        && local.bytes().next_back().is_some_and(|last| last.is_ascii_alphanumeric())
+    {
         let unspaced = local.char_indices().rfind(|(_, letter)| is_unspaced(*letter));
         start = unspaced.map_or(start, |(place, letter)| start.max(place + letter.len_utf8()));
     }
     holds(text.get(start..)?).then_some(start..text.len())
+}
+
+/// The last of them.
+fn two_dots(local: &str) -> Option<usize> {
+    local.as_bytes().windows(2).rposition(|pair| pair == b"..")
 }
 
 /// Letters of scripts that write no blanks between words: Thai, kana, Han, Hangul.
@@ -31,7 +39,7 @@ pub fn holds(text: &str) -> bool {
     let plain = !local.is_empty()
         && !local.starts_with('.')
         && !local.ends_with('.')
-        && !local.contains("..")
+        && two_dots(local).is_none()
         // The account of every code host: `git@host:path` is where code is, not who somebody is.
         && !local.eq_ignore_ascii_case("git");
     let unspaced = local.chars().all(is_unspaced);
@@ -55,10 +63,12 @@ fn is_domain(domain: &str) -> bool {
     }
     let Some((rest, last)) = domain.rsplit_once('.') else { return false };
     let label = |label: &str| {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        let known = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_') || is_mark(letter);
         (1..=63 * 4).contains(&label.len())
             && !label.starts_with('-')
             && !label.ends_with('-')
-            && label.chars().all(|letter| letter.is_alphanumeric() || letter == '-' || letter == '_' || is_mark(letter))
+            && (label.bytes().all(plain) || label.chars().all(known))
     };
     let top = last.chars().count() >= 2
         && (last.chars().all(|letter| letter.is_alphabetic() || is_mark(letter))

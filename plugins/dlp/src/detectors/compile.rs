@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::panic::catch_unwind;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use aho_corasick::AhoCorasick;
 use regex_automata::meta::{self, Regex};
 use regex_automata::util::syntax;
 use regex_syntax::hir::literal::Extractor;
@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::near::{LedTo, Near};
 use super::sieve::{Points, Sieve};
+use super::words::Words;
 use super::{Compiled, Context, Detectors, Problem, Rule, UNREAD};
 use crate::escapes::quoted_printable_signs;
 use crate::spots::Least;
@@ -36,6 +37,7 @@ struct Gathered {
     problems: Vec<Problem>,
     rules: Vec<Rule>,
     compiled: Vec<Compiled>,
+    patterns: Vec<Option<String>>,
     literals: BTreeMap<String, Vec<u16>>,
     words: Vec<String>,
     of_word: Vec<(u16, Option<Box<str>>)>,
@@ -151,6 +153,7 @@ impl Gathered {
                 Anchor::Colons(least) => self.colons.push((least, index)),
             }
         }
+        self.patterns.push(one.pattern.clone());
         self.compiled.push(Compiled {
             begins_with_anchor,
             grouped: pattern.as_ref().is_some_and(|pattern| pattern.captures_len() > 1),
@@ -214,11 +217,7 @@ impl Gathered {
             begun.push(Vec::new());
         }
         let built = |error: aho_corasick::BuildError| vec![problem("", "anchors", error.to_string())];
-        let literals = AhoCorasick::builder()
-            .kind(Some(AhoCorasickKind::DFA))
-            .ascii_case_insensitive(true)
-            .build(&needles)
-            .map_err(built)?;
+        let literals = Words::new(&needles).map_err(built)?;
         let words = if self.words.is_empty() {
             None
         } else {
@@ -228,12 +227,7 @@ impl Gathered {
         let mut asked = None;
         let mut asked_by = Vec::new();
         if !self.asked.is_empty() {
-            let built_of = AhoCorasick::builder()
-                .kind(Some(AhoCorasickKind::DFA))
-                .ascii_case_insensitive(true)
-                .build(&asked_words)
-                .map_err(built)?;
-            asked = Some(built_of);
+            asked = Some(Words::new(&asked_words).map_err(built)?);
             asked_by = self.asked.into_values().collect();
         }
         let windows = self.compiled.iter().filter_map(|one| one.window).map(|(least, _)| least);
@@ -246,7 +240,7 @@ impl Gathered {
         };
         let near = Near::new(&self.led_to, self.compiled.len());
         Ok(Detectors {
-            sieve: Sieve::new(&self.led_to, &near, &self.compiled, asked_words.iter()),
+            sieve: Sieve::new(&self.led_to, &near, &self.compiled, &self.patterns, asked_words.iter()),
             near,
             shortest_run: self.runs.iter().map(|(least, _)| *least).min().unwrap_or(usize::MAX),
             rules: self.rules,

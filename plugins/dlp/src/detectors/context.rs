@@ -151,6 +151,8 @@ fn inserted(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let before = at.saturating_sub(LONGEST_LINE)..at;
     let window = bytes.get(before.clone())?;
+    // Asked for every number; the names stand in brackets, and most texts have none.
+    memchr::memchr(b'(', window)?;
     let word = memchr::memmem::rfind(window, b"VALUES").or_else(|| memchr::memmem::rfind(window, b"values"))?;
     let names_end = before.start + window.get(..word)?.trim_ascii_end().strip_suffix(b")")?.len();
     let names_start = before.start + memchr::memrchr(b'(', bytes.get(before.start..names_end)?)? + 1;

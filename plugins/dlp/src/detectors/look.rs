@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::near::Lead;
 use super::seen::{BEFORE, Marks, Seen};
-use super::{Detectors, View};
+use super::{Detectors, View, near};
 use crate::mapped::{Mapped, small};
 use crate::spots::{Spot, spots};
 use crate::{Action, encoded, escapes, fold};
@@ -186,12 +187,12 @@ impl Detectors {
     /// The text as it stands. Returns the runs that may be encoded texts, and bytes that are written one by one.
     fn plain(&self, text: &str, key: Option<&str>, view: View, out: &mut Vec<Found>) -> (Runs, Runs) {
         let mut seen = Seen { set: self, text, key, view, out, marks: Marks::new(), spoken: None, may: None };
-        for literal in self.literals.find_overlapping_iter(text) {
-            let begun = self.begun.get(literal.pattern().as_usize());
-            for detector in begun.into_iter().flatten() {
-                seen.try_at(*detector, literal.start()..literal.end(), BEFORE);
+        self.literals.each(text.as_bytes(), |literal, start, end| {
+            for detector in self.begun.get(literal).into_iter().flatten() {
+                seen.try_at(*detector, start..end, BEFORE);
             }
-        }
+            true
+        });
         for word in self.words.iter().flat_map(|words| words.find_overlapping_iter(text)) {
             seen.word(word.pattern().as_usize(), word.start()..word.end());
         }
@@ -203,14 +204,14 @@ impl Detectors {
         spots(text.as_bytes(), &self.least, |spot| {
             match spot {
                 Spot::At(at) => self.at.iter().for_each(|detector| seen.try_at(*detector, at..at + 1, BEFORE)),
-                Spot::Colons { start, end, count } if seen.anything_near() => {
+                Spot::Colons { start, end, count } if seen.anything_near(&(start..end), Lead::Number) => {
                     for (_, detector) in self.colons.iter().filter(|(least, _)| count >= *least) {
                         seen.try_near(*detector, start..end);
                     }
                 }
                 Spot::Digits(run) => seen.digits(run),
                 Spot::Run { start, end } => {
-                    if end - start >= self.shortest_run && seen.anything_near() {
+                    if end - start >= self.shortest_run && seen.anything_near(&(start..end), Lead::LongWord) {
                         for (_, detector) in self.runs.iter().filter(|(least, _)| end - start >= *least) {
                             seen.try_near(*detector, start..end);
                         }
@@ -228,14 +229,12 @@ impl Detectors {
 
     pub(super) fn spoken(&self, text: &str, key: Option<&str>) -> SmallVec<[u64; 16]> {
         let mut bits: SmallVec<[u64; 16]> = SmallVec::from_elem(0, self.compiled.len().div_ceil(64));
+        let Some(asked) = &self.asked else { return bits };
         for part in [Some(text), key].into_iter().flatten() {
-            for word in self.asked.iter().flat_map(|asked| asked.find_overlapping_iter(part)) {
-                for index in self.asked_by.get(word.pattern().as_usize()).into_iter().flatten() {
-                    if let Some(bits) = bits.get_mut(usize::from(index / 64)) {
-                        *bits |= 1 << (index % 64);
-                    }
-                }
-            }
+            asked.each(part.as_bytes(), |word, _, _| {
+                self.asked_by.get(word).into_iter().flatten().for_each(|index| near::set(&mut bits, *index));
+                true
+            });
         }
         bits
     }

@@ -3,11 +3,15 @@
 //! Numbers and long words lead to half a hundred patterns, and nearly all of them fail in nearly every text. Here they are one
 //! automaton, begun wherever a match may begin; a detector that it does not name need not be tried. It may name too many.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use regex_automata::hybrid::LazyStateID;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson;
-use regex_automata::util::pool::Pool;
+use regex_automata::util::pool::{Pool, PoolGuard};
 use regex_automata::util::syntax;
-use regex_automata::{Anchored, Input, MatchKind, PatternSet};
+use regex_automata::{Anchored, Input, MatchKind};
 use smallvec::SmallVec;
 
 use super::Boundary;
@@ -15,7 +19,9 @@ use super::sieve::Points;
 
 /// One bit for each detector.
 pub(crate) type Bits = SmallVec<[u64; 16]>;
-type Caches = Pool<Cache, Box<dyn Fn() -> Cache + Send + Sync + std::panic::UnwindSafe + std::panic::RefUnwindSafe>>;
+type Make = Box<dyn Fn() -> Cache + Send + Sync + std::panic::UnwindSafe + std::panic::RefUnwindSafe>;
+type Caches = Pool<Cache, Make>;
+type Held<'n> = PoolGuard<'n, Cache, Make>;
 
 /// All beginnings together may read the text so many times; a text that asks for more is not sorted out.
 const BUDGET: usize = 6;
@@ -33,43 +39,88 @@ pub(super) struct LedTo {
     pub least: Points,
 }
 
+impl LedTo {
+    /// Both may.
+    fn is_led_by(&self, lead: Lead) -> bool {
+        let Points { digits, dots, run, colons } = self.least;
+        match lead {
+            Lead::LongWord => run < u32::MAX,
+            Lead::Number => digits.min(dots).min(colons) < u32::MAX,
+        }
+    }
+}
+
 /// The detectors that need the same surroundings.
 struct Group {
     automaton: DFA,
     caches: Caches,
     /// Detectors, by their place in the automaton.
     of: Vec<u16>,
-    /// Bytes that any of them begins with.
-    first: Box<[bool; 256]>,
-    /// Whether a match may begin behind this byte.
-    behind: fn(u8) -> bool,
 }
 
 /// Who belongs to a group, and behind which bytes a match of theirs may begin.
 type Kind = (fn(&LedTo) -> bool, fn(u8) -> bool);
 
+/// A bit for each group.
+pub(super) type Groups = u8;
+pub(super) const MOST_GROUPS: usize = 8;
+
+/// What leads to a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lead {
+    LongWord,
+    Number,
+}
+
 /// Built once for a set of detectors.
-#[derive(Default)]
 pub(super) struct Near {
     groups: Vec<Group>,
+    /// For every two bytes, the groups that begin with them.
+    first: Vec<Groups>,
+    /// For each byte, the groups that may begin behind it.
+    behind: Box<[Groups; 256]>,
+    /// Those that long words lead to.
+    by_words: Groups,
     /// Whom the automata say nothing about.
     unknown: Bits,
     /// Who needs words nearby.
     required: Bits,
 }
 
+/// Whom a text leads to, as far as it was read.
+pub(super) struct Sorted {
+    may: Bits,
+    budget: usize,
+    /// Nothing was sorted out, because that would have taken too long.
+    everybody: bool,
+    /// What begins in here is known, of those that long words lead to and of those that numbers do.
+    known: [Range<usize>; 2],
+}
+
+impl Sorted {
+    pub fn has(&self, index: u16) -> bool {
+        self.everybody || has(&self.may, index)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        !self.everybody && self.may.iter().all(|bits| *bits == 0)
+    }
+}
+
 impl Near {
     /// Those that a number or a long word leads to, of how many detectors.
     pub fn new(led_to: &[LedTo], detectors: usize) -> Self {
         let none: Bits = SmallVec::from_elem(0, detectors.div_ceil(64));
-        let mut near = Self { groups: Vec::new(), unknown: none.clone(), required: none };
+        let behind = Box::new([0; 256]);
+        let (groups, first, unknown) = (Vec::new(), Vec::new(), none.clone());
+        let mut near = Self { groups, first, behind, by_words: 0, unknown, required: none };
         for one in led_to {
             set(&mut near.unknown, one.index);
             if one.needs_words {
                 set(&mut near.required, one.index);
             }
         }
-        let kinds: [Kind; 4] = [
+        let kinds: [Kind; MOST_GROUPS / 2] = [
             (
                 |one| !one.narrows && matches!(one.boundary, Boundary::Word | Boundary::Token),
                 |byte| !byte.is_ascii_alphanumeric(),
@@ -82,9 +133,10 @@ impl Near {
             (|one| one.narrows, |_| true),
             (|one| !one.narrows && one.boundary == Boundary::None, |_| true),
         ];
-        for (belongs, behind) in kinds {
+        let each = kinds.into_iter().flat_map(|kind| [(kind, Lead::LongWord), (kind, Lead::Number)]);
+        for ((belongs, behind), lead) in each {
             // Whoever asks for words nearby is seldom asked at all, and would keep the automaton busy with every word.
-            let own = led_to.iter().filter(|one| belongs(one) && !one.needs_words);
+            let own = led_to.iter().filter(|one| belongs(one) && !one.needs_words && one.is_led_by(lead));
             let mut own: Vec<&LedTo> = own.collect();
             let together = automaton(&texts(&own)).or_else(|| {
                 own.retain(|one| automaton(&[one.pattern.as_str()]).is_some());
@@ -92,79 +144,195 @@ impl Near {
             });
             let Some(automaton) = together.filter(|_| !own.is_empty()) else { continue };
             let of: Vec<u16> = own.iter().map(|one| one.index).collect();
-            for index in &of {
-                clear(&mut near.unknown, *index);
+            let bit = 1 << near.groups.len();
+            near.first.resize(PAIRS, 0);
+            mark_first_bytes(&automaton, bit, &mut near.first);
+            for (byte, places) in (0..=u8::MAX).zip(near.behind.iter_mut()) {
+                *places |= if behind(byte) { bit } else { 0 };
             }
-            let first = Box::new(first_bytes(&automaton));
             let for_caches = automaton.clone();
             let caches: Caches = Pool::new(Box::new(move || for_caches.create_cache()));
-            near.groups.push(Group { automaton, caches, of, first, behind });
+            near.by_words |= if lead == Lead::LongWord { bit } else { 0 };
+            near.groups.push(Group { automaton, caches, of });
+        }
+        for one in led_to.iter().filter(|one| !one.needs_words) {
+            let groups = near.groups_of(one.index);
+            let by_words = !one.is_led_by(Lead::LongWord) || groups & near.by_words != 0;
+            let by_numbers = !one.is_led_by(Lead::Number) || groups & !near.by_words != 0;
+            if groups != 0 && by_words && by_numbers {
+                clear(&mut near.unknown, one.index);
+            }
         }
         near
     }
 
-    /// Those that may match somewhere in the text, and all of whom nothing is known; of those who need words nearby only the
-    /// ones that were spoken of.
-    pub fn may_match(&self, text: &str, spoken: &Bits) -> Bits {
-        let mut bits = self.unknown.clone();
-        if self.groups.iter().any(|group| group.run(text.as_bytes(), &mut bits).is_none()) {
-            bits.iter_mut().for_each(|bits| *bits = u64::MAX);
+    /// Nothing is read yet. All of whom nothing is known; of those who need words nearby only the ones that were spoken of.
+    pub fn sorted(&self, text: &str, spoken: &Bits) -> Sorted {
+        let mut sorted = self.nobody(text);
+        for ((may, unknown), (required, spoken)) in
+            sorted.may.iter_mut().zip(&self.unknown).zip(self.required.iter().zip(spoken))
+        {
+            *may = unknown & (!required | spoken);
         }
-        for ((bits, required), spoken) in bits.iter_mut().zip(&self.required).zip(spoken) {
-            *bits &= !required | spoken;
+        sorted
+    }
+
+    fn nobody(&self, text: &str) -> Sorted {
+        let budget = text.len().saturating_mul(BUDGET).saturating_add(SMALL_CHANGE);
+        let may = SmallVec::from_elem(0, self.unknown.len());
+        Sorted { may, budget, everybody: false, known: [0..0, 0..0] }
+    }
+
+    /// Adds those that may match from a beginning in this part of the text, and that this leads to.
+    pub fn sort_out(&self, text: &str, part: Range<usize>, lead: Lead, groups: Groups, sorted: &mut Sorted) {
+        let groups = groups & if lead == Lead::LongWord { self.by_words } else { !self.by_words };
+        let [words, numbers] = &mut sorted.known;
+        let known = if lead == Lead::LongWord { words } else { numbers };
+        let before = known.clone();
+        if part.end < before.start || before.end < part.start {
+            *known = part.clone();
+            self.read(text.as_bytes(), part, groups, sorted);
+            return;
         }
-        bits
-    }
-}
-
-impl Near {
-    /// The place of a detector's automaton among these.
-    pub fn group_of(&self, index: u16) -> Option<usize> {
-        self.groups.iter().position(|group| group.of.contains(&index))
+        *known = before.start.min(part.start)..before.end.max(part.end);
+        self.read(text.as_bytes(), part.start..before.start, groups, sorted);
+        self.read(text.as_bytes(), before.end..part.end, groups, sorted);
     }
 
-    /// Whether none of these automata, a bit for each, names anybody in the text.
-    pub fn names_nobody(&self, text: &str, groups: u32) -> bool {
-        let mut bits = Bits::new();
-        bits.resize(self.unknown.len(), 0);
-        let asked = self.groups.iter().enumerate().filter(|(place, _)| groups & (1 << place) != 0);
-        let ran = asked.map(|(_, group)| group.run(text.as_bytes(), &mut bits)).all(|ran| ran.is_some());
-        ran && bits.iter().all(|bits| *bits == 0)
-    }
-}
-
-impl Group {
-    /// `None` where that would take too long.
-    fn run(&self, text: &[u8], bits: &mut Bits) -> Option<()> {
-        let mut cache = self.caches.get();
-        let mut matched = PatternSet::new(self.of.len());
-        let mut budget = text.len().saturating_mul(BUDGET).saturating_add(SMALL_CHANGE);
-        let mut before = b' ';
-        for (at, byte) in text.iter().enumerate() {
-            let begins = (self.behind)(before) && self.first.get(usize::from(*byte)).copied().unwrap_or(true);
+    fn read(&self, text: &[u8], part: Range<usize>, groups: Groups, sorted: &mut Sorted) {
+        if groups == 0 {
+            return;
+        }
+        let mut before = part.start.checked_sub(1).and_then(|at| text.get(at)).copied().unwrap_or(b' ');
+        let bytes = text.get(part.clone()).unwrap_or_default();
+        let mut caches: [Option<Held<'_>>; MOST_GROUPS] = [const { None }; MOST_GROUPS];
+        for (at, byte) in (part.start..).zip(bytes) {
+            // The last byte of a text is a beginning like any other.
+            let pair = text.get(at + 1).map(|next| usize::from(*byte) << 8 | usize::from(*next));
+            let first = pair.and_then(|pair| self.first.get(pair)).copied().unwrap_or(Groups::MAX);
+            let begins = groups & first & at_byte(&self.behind, before);
             before = *byte;
-            if begins {
-                let input = Input::new(text).span(at..text.len()).anchored(Anchored::Yes);
-                budget = budget.checked_sub(self.walk(&mut cache, &input, &mut matched)?)?;
+            if begins != 0 && !sorted.everybody && self.begin(text, at, begins, &mut caches, sorted).is_none() {
+                sorted.everybody = true;
             }
         }
-        for index in matched.iter().filter_map(|pattern| self.of.get(pattern.as_usize())) {
-            set(bits, *index);
+    }
+
+    /// `None` where that would take too long.
+    fn begin<'n>(
+        &'n self,
+        text: &[u8],
+        at: usize,
+        groups: Groups,
+        caches: &mut [Option<Held<'n>>; MOST_GROUPS],
+        sorted: &mut Sorted,
+    ) -> Option<()> {
+        let mut left = groups;
+        while left != 0 {
+            let place = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let Some((group, cache)) = self.groups.get(place).zip(caches.get_mut(place)) else { continue };
+            let input = Input::new(text).span(at..text.len()).anchored(Anchored::Yes);
+            let cache = cache.get_or_insert_with(|| group.caches.get());
+            let read = group.walk(cache, &input, &mut sorted.may)?;
+            sorted.budget = sorted.budget.checked_sub(read)?;
         }
         Some(())
     }
 
+    /// The automata that name somebody in some text of this shape, a set of bytes for each of its places. May name too many.
+    pub fn names_some_in(&self, shape: &[&[u8]]) -> Groups {
+        let mut groups = 0;
+        for (place, group) in self.groups.iter().enumerate() {
+            let bit = 1 << place;
+            let opens = |at: &usize| {
+                let before = at.checked_sub(1).and_then(|at| shape.get(at));
+                before.is_none_or(|before| before.iter().any(|byte| at_byte(&self.behind, *byte) & bit != 0))
+            };
+            if (0..shape.len()).filter(opens).any(|at| group.may_match_in(shape, at)) {
+                groups |= bit;
+            }
+        }
+        groups
+    }
+
+    /// A detector's automata.
+    pub fn groups_of(&self, index: u16) -> Groups {
+        let own = self.groups.iter().map(|group| group.of.contains(&index));
+        own.enumerate().fold(0, |groups, (place, own)| groups | Groups::from(own) << place)
+    }
+
+    /// Whether nothing is known of a detector.
+    pub fn is_unknown(&self, index: u16) -> bool {
+        has(&self.unknown, index)
+    }
+
+    /// Whether none of these automata names anybody in these parts of the text.
+    pub fn names_nobody(&self, text: &str, parts: impl Iterator<Item = (Range<usize>, Lead)>, groups: Groups) -> bool {
+        let mut sorted = self.nobody(text);
+        for (part, lead) in parts {
+            self.sort_out(text, part, lead, groups, &mut sorted);
+        }
+        sorted.is_empty()
+    }
+}
+
+#[inline]
+#[expect(clippy::indexing_slicing, reason = "the table has a place for every byte")]
+fn at_byte(table: &[Groups; 256], byte: u8) -> Groups {
+    table[byte as usize]
+}
+
+impl Group {
+    /// Whether a match begins at this place of some text of a shape: all of them are read at once.
+    fn may_match_in(&self, shape: &[&[u8]], at: usize) -> bool {
+        /// Where they lead to more states than this, nobody knows.
+        const MOST_STATES: usize = 512;
+        let mut cache = self.caches.get();
+        cache.reset(&self.automaton);
+        let mut states: BTreeSet<LazyStateID> = BTreeSet::new();
+        let before = at.checked_sub(1).and_then(|at| shape.get(at));
+        let befores = before.map_or_else(|| vec![None], |before| before.iter().copied().map(Some).collect());
+        for before in befores {
+            let text = [before.unwrap_or_default(), 0];
+            let text = text.get(usize::from(before.is_none())..).unwrap_or_default();
+            let input = Input::new(text).span(text.len() - 1..text.len()).anchored(Anchored::Yes);
+            let Ok(start) = self.automaton.start_state_forward(&mut cache, &input) else { return true };
+            states.insert(start);
+        }
+        for bytes in shape.get(at..).unwrap_or_default() {
+            let mut next = BTreeSet::new();
+            for (state, byte) in states.iter().flat_map(|state| bytes.iter().map(move |byte| (*state, *byte))) {
+                match self.automaton.next_state(&mut cache, state, byte) {
+                    Ok(state) if state.is_dead() => {}
+                    Ok(state) if !state.is_tagged() || state.is_start() => {
+                        next.insert(state);
+                    }
+                    _ => return true,
+                }
+            }
+            // A cache that was cleared has forgotten what these were.
+            if next.len() > MOST_STATES || cache.clear_count() > 0 {
+                return true;
+            }
+            states = next;
+        }
+        states
+            .into_iter()
+            .any(|state| self.automaton.next_eoi_state(&mut cache, state).map_or(true, |state| !state.is_dead()))
+    }
+
     /// Every pattern that matches from where the input begins; how many bytes that took.
-    fn walk(&self, cache: &mut Cache, input: &Input<'_>, matched: &mut PatternSet) -> Option<usize> {
-        let text = input.haystack();
+    fn walk(&self, cache: &mut Cache, input: &Input<'_>, matched: &mut Bits) -> Option<usize> {
+        let text = input.haystack().get(input.start()..input.end())?;
         let mut state = self.automaton.start_state_forward(cache, input).ok()?;
-        for at in input.start()..input.end() {
-            state = self.automaton.next_state(cache, state, *text.get(at)?).ok()?;
+        for (at, byte) in text.iter().enumerate() {
+            state = self.automaton.next_state(cache, state, *byte).ok()?;
             if state.is_tagged() {
                 if state.is_match() {
                     self.note(cache, state, matched);
                 } else if state.is_dead() {
-                    return Some(at - input.start() + 1);
+                    return Some(at + 1);
                 } else if state.is_quit() {
                     return None;
                 }
@@ -174,12 +342,13 @@ impl Group {
         if state.is_match() {
             self.note(cache, state, matched);
         }
-        Some(input.end() - input.start() + 1)
+        Some(text.len() + 1)
     }
 
-    fn note(&self, cache: &Cache, state: regex_automata::hybrid::LazyStateID, matched: &mut PatternSet) {
+    fn note(&self, cache: &Cache, state: LazyStateID, matched: &mut Bits) {
         for index in 0..self.automaton.match_len(cache, state) {
-            matched.insert(self.automaton.match_pattern(cache, state, index));
+            let pattern = self.automaton.match_pattern(cache, state, index);
+            self.of.get(pattern.as_usize()).into_iter().for_each(|index| set(matched, *index));
         }
     }
 }
@@ -188,7 +357,7 @@ pub(super) fn has(bits: &Bits, index: u16) -> bool {
     bits.get(usize::from(index / 64)).is_some_and(|bits| bits & (1 << (index % 64)) != 0)
 }
 
-fn set(bits: &mut Bits, index: u16) {
+pub(super) fn set(bits: &mut Bits, index: u16) {
     if let Some(bits) = bits.get_mut(usize::from(index / 64)) {
         *bits |= 1 << (index % 64);
     }
@@ -213,19 +382,35 @@ fn automaton(patterns: &[&str]) -> Option<DFA> {
         .ok()
 }
 
-/// Asked of the automaton itself, behind every kind of byte that it tells apart.
-fn first_bytes(automaton: &DFA) -> [bool; 256] {
+/// Every two bytes.
+const PAIRS: usize = 1 << 16;
+
+/// Marks the bytes, two by two, that a match begins with. Asked of the automaton itself, behind every kind of byte that it tells apart.
+fn mark_first_bytes(automaton: &DFA, bit: Groups, first: &mut [Groups]) {
     let mut cache = automaton.create_cache();
-    std::array::from_fn(|byte| {
-        let byte = u8::try_from(byte).unwrap_or_default();
-        [None, Some(b' '), Some(b'a'), Some(b'\n'), Some(b'\r')].into_iter().any(|before| {
+    for (byte, pairs) in (0..=u8::MAX).zip(first.chunks_exact_mut(256)) {
+        let mut states: SmallVec<[LazyStateID; 8]> = SmallVec::new();
+        for before in [None, Some(b' '), Some(b'a'), Some(b'\n'), Some(b'\r')] {
             let text = [before.unwrap_or(b' '), byte];
             let text = text.get(usize::from(before.is_none())..).unwrap_or_default();
             let input = Input::new(text).span(text.len() - 1..text.len()).anchored(Anchored::Yes);
-            let Ok(start) = automaton.start_state_forward(&mut cache, &input) else { return true };
-            automaton.next_state(&mut cache, start, byte).map_or(true, |state| !state.is_dead())
-        })
-    })
+            let start = automaton.start_state_forward(&mut cache, &input).ok();
+            let Some(state) = start.and_then(|start| automaton.next_state(&mut cache, start, byte).ok()) else {
+                // It cannot be asked: then everything is a beginning.
+                pairs.iter_mut().for_each(|pair| *pair |= bit);
+                continue;
+            };
+            if !state.is_dead() && !states.contains(&state) {
+                states.push(state);
+            }
+        }
+        for (next, pair) in (0..=u8::MAX).zip(pairs) {
+            let goes_on = |state: &LazyStateID| {
+                automaton.next_state(&mut cache, *state, next).map_or(true, |state| !state.is_dead())
+            };
+            *pair |= if states.iter().any(goes_on) { bit } else { 0 };
+        }
+    }
 }
 
 #[cfg(test)]
@@ -290,6 +475,11 @@ pub(super) mod tests {
                 "\u{e9}",
                 "RSSMRA85T10A562S",
                 "00:1b:44:11:3a:b7",
+                "https://a.example/b?page=",
+                "https://jo:secret7x@a.example/",
+                "AKIA",
+                "api_key = ",
+                "' | $",
             ])
             .prop_map(str::to_owned),
         ];
@@ -309,7 +499,13 @@ pub(super) mod tests {
     fn most_numbers_and_words_lead_to_nobody() {
         let set = shipped(true);
         let none = SmallVec::from_elem(0, set.compiled.len().div_ceil(64));
-        let named = |text: &str| set.near.may_match(text, &none).iter().map(|bits| bits.count_ones()).sum::<u32>();
+        let named = |text: &str| {
+            let mut sorted = set.near.sorted(text, &none);
+            for lead in [Lead::LongWord, Lead::Number] {
+                set.near.sort_out(text, 0..text.len(), lead, Groups::MAX, &mut sorted);
+            }
+            sorted.may.iter().map(|bits| bits.count_ones()).sum::<u32>()
+        };
         for text in
             ["3f2504e0-4f89-41d3-9a0c-0305e82c3301", "2026-11-16T13:05:07.123Z", "order 1234", "release-notes-for-may"]
         {
@@ -329,9 +525,15 @@ pub(super) mod tests {
             ..WrittenDetector::default()
         };
         let set = Detectors::compile(vec![one("endless", "[a-z-]{5,}!"), one("other", "ZZ[0-9]{14}")]).unwrap();
-        let led_to = |text: &str| set.near.may_match(text, &SmallVec::from_elem(0, 1)).first().copied().unwrap() & 0b11;
-        assert_eq!(led_to("ab-cd-ef-gh-ij-kl"), 0b00);
-        assert_eq!(led_to("ab-cd-ef-gh-ij-kl!"), 0b01);
-        assert_eq!(led_to(&"aa-".repeat(4_000)), 0b11, "every word reads to the end: everybody is tried");
+        let led_to = |text: &str| {
+            let mut sorted = set.near.sorted(text, &SmallVec::from_elem(0, 1));
+            for lead in [Lead::LongWord, Lead::Number] {
+                set.near.sort_out(text, 0..text.len(), lead, Groups::MAX, &mut sorted);
+            }
+            (sorted.has(0), sorted.has(1))
+        };
+        assert_eq!(led_to("ab-cd-ef-gh-ij-kl"), (false, false));
+        assert_eq!(led_to("ab-cd-ef-gh-ij-kl!"), (true, false));
+        assert_eq!(led_to(&"aa-".repeat(4_000)), (true, true), "every word reads to the end: everybody is tried");
     }
 }

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use super::bounds::{bounded, joins, whole_letters};
 use super::look::Found;
+use super::near::{Groups, Lead};
 use super::{Compiled, Detectors, View, block, digits, near};
 use crate::Check;
 use crate::mapped::small;
@@ -28,6 +29,11 @@ const PATIENCE: usize = 4096;
 const SHORT_MISS: usize = 64;
 /// After so many anchors in vain the next search looks for all beginnings at once, and what it passes is known to be barren.
 const STRIKES: u8 = 4;
+
+/// Where a match may begin that holds some of a number or of a long word.
+pub(super) fn beginnings(anchor: &Range<usize>) -> Range<usize> {
+    anchor.start.saturating_sub(SHORTLY_BEFORE)..anchor.end
+}
 
 /// How far a detector has read.
 #[derive(Clone, Copy)]
@@ -78,7 +84,7 @@ pub(super) struct Seen<'s> {
     /// A bit for each detector whose words stand anywhere in the text or its key; found out when first asked.
     pub spoken: Option<SmallVec<[u64; 16]>>,
     /// The same for those that can match at all beside a number or a long word.
-    pub may: Option<near::Bits>,
+    pub may: Option<near::Sorted>,
 }
 
 impl<'s> Seen<'s> {
@@ -104,20 +110,21 @@ impl<'s> Seen<'s> {
         &mut self.marks[at]
     }
 
-    /// Whether any detector can match around a number or a long word of this text.
-    pub fn anything_near(&mut self) -> bool {
+    /// Whether any detector can match around this number or long word, or around one before it.
+    pub fn anything_near(&mut self, anchor: &Range<usize>, lead: Lead) -> bool {
         let (set, text, key) = (self.set, self.text, self.key);
         let spoken = &mut self.spoken;
         let may = self.may.get_or_insert_with(|| {
             let spoken = spoken.get_or_insert_with(|| set.spoken(text, key));
-            set.near.may_match(text, spoken)
+            set.near.sorted(text, spoken)
         });
-        may.iter().any(|bits| *bits != 0)
+        set.near.sort_out(text, beginnings(anchor), lead, Groups::MAX, may);
+        !may.is_empty()
     }
 
     /// Around a number or a long word.
     pub fn try_near(&mut self, index: u16, anchor: Range<usize>) {
-        if self.may.as_ref().is_none_or(|may| near::has(may, index)) {
+        if self.may.as_ref().is_none_or(|may| may.has(index)) {
             self.try_at(index, anchor, SHORTLY_BEFORE);
         }
     }
@@ -276,7 +283,7 @@ impl<'s> Seen<'s> {
         if digits::in_uuid(bytes, run) {
             return;
         }
-        if self.anything_near() {
+        if self.anything_near(&(run.start..run.end), Lead::Number) {
             for (_, detector) in set.digits.iter().filter(|(least, _)| run.count >= *least) {
                 self.try_near(*detector, run.start..run.end);
             }

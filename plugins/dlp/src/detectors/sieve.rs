@@ -5,8 +5,9 @@
 //! automata of `near`, and only a string that they name somebody for is looked at.
 
 use super::kinds::{self, Kinds, Needs};
-use super::near::{self, Bits, LedTo, Near};
-use super::seen::{Marks, Seen};
+use super::near::{self, Bits, Groups, Lead, LedTo, MOST_GROUPS, Near};
+use super::seen::{Marks, Seen, beginnings};
+use super::shapes::Shapes;
 use super::{Compiled, Detectors, View, digits};
 use crate::spots::{Spot, spots};
 
@@ -17,12 +18,24 @@ pub(crate) enum Why {
     Any,
     /// A literal in the middle of a word, where nobody's match begins with it.
     Shut,
+    /// A literal that some detectors wait for.
+    Literal(u16),
     Digits {
         count: u8,
         dots: u8,
     },
     Run(u16),
     Colons(u8),
+}
+
+/// A place of a raw message that deserves a look.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pointer {
+    pub start: u32,
+    pub end: u32,
+    /// Which of several sets of detectors says so.
+    pub set: u8,
+    pub why: Why,
 }
 
 /// The most of each that stands in one place; for a detector, the least that leads to it.
@@ -42,7 +55,7 @@ impl Points {
     pub fn add(&mut self, why: Why) -> bool {
         match why {
             Why::Any => return false,
-            Why::Shut => {}
+            Why::Shut | Why::Literal(_) => {}
             // A count that is full may be any.
             Why::Digits { count: u8::MAX, .. } | Why::Run(u16::MAX) | Why::Colons(u8::MAX) => return false,
             Why::Digits { count, dots } => {
@@ -54,16 +67,14 @@ impl Points {
         }
         true
     }
-
-    fn reach(&self, least: &Self) -> bool {
-        self.digits >= least.digits || self.dots >= least.dots || self.run >= least.run || self.colons >= least.colons
-    }
 }
 
 /// Built once for a set of detectors.
-#[derive(Default)]
 pub(super) struct Sieve {
     led: Vec<Led>,
+    shapes: Shapes,
+    /// What every detector cannot do without; `None` where it may begin in one text and end in another.
+    needs: Vec<Option<Needs>>,
     /// The kinds of the words that somebody waits for.
     asked: Vec<Kinds>,
     /// Fewer digits in a row are no number of anybody's.
@@ -72,13 +83,82 @@ pub(super) struct Sieve {
     closed: bool,
 }
 
+/// As many detectors as a number has bits. Whom a text may lead to is looked up for all of them at once.
+#[derive(Default)]
 struct Led {
-    index: u16,
-    needs: Needs,
-    least: Points,
-    needs_words: bool,
-    /// Its automaton; `None` where there is none.
-    group: Option<usize>,
+    of: Vec<u16>,
+    lengths: Steps,
+    digits: Steps,
+    dots: Steps,
+    runs: Steps,
+    colons: Steps,
+    /// Kinds of bytes, and who needs each.
+    kinds: Vec<(Kinds, u64)>,
+    needs_words: u64,
+    /// By the places of their automata.
+    groups: Vec<u64>,
+    /// Of whom no automaton knows anything.
+    alone: u64,
+}
+
+/// From so much of something on, these; a place for each number, and the last for all beyond.
+#[derive(Default)]
+struct Steps(Vec<u64>);
+
+impl Steps {
+    /// Longer runs are counted as this long: they lead to more, never to fewer.
+    const MOST: u32 = 127;
+
+    fn new(least: &(impl Iterator<Item = u32> + Clone)) -> Self {
+        let reached = |count: u32| mask(least.clone().map(|least| least < u32::MAX && least.min(Self::MOST) <= count));
+        Self((0..=Self::MOST).map(reached).collect())
+    }
+
+    #[inline]
+    fn reached(&self, count: u32) -> u64 {
+        self.0.get(count.min(Self::MOST) as usize).copied().unwrap_or(u64::MAX)
+    }
+}
+
+/// A bit for each that is so.
+fn mask(all: impl Iterator<Item = bool>) -> u64 {
+    all.enumerate().fold(0, |mask, (place, is_so)| mask | u64::from(is_so) << place)
+}
+
+impl Led {
+    fn new(led_to: &[LedTo], near: &Near) -> Self {
+        let needs: Vec<Needs> = led_to.iter().map(|one| Needs::of(&one.pattern)).collect();
+        let in_group = |one: &LedTo, place: usize| near.groups_of(one.index) & 1 << place != 0;
+        let kinds = (0..Kinds::BITS).map(|bit| 1 << bit);
+        let who_needs = |kind: Kinds| (kind, mask(needs.iter().map(|needs| needs.kinds & kind != 0)));
+        Self {
+            of: led_to.iter().map(|one| one.index).collect(),
+            lengths: Steps::new(&needs.iter().map(|needs| u32::try_from(needs.length).unwrap_or(u32::MAX - 1))),
+            digits: Steps::new(&led_to.iter().map(|one| one.least.digits)),
+            dots: Steps::new(&led_to.iter().map(|one| one.least.dots)),
+            runs: Steps::new(&led_to.iter().map(|one| one.least.run)),
+            colons: Steps::new(&led_to.iter().map(|one| one.least.colons)),
+            kinds: kinds.map(who_needs).filter(|(_, who)| *who != 0).collect(),
+            needs_words: mask(led_to.iter().map(|one| one.needs_words)),
+            groups: (0..MOST_GROUPS).map(|place| mask(led_to.iter().map(|one| in_group(one, place)))).collect(),
+            alone: mask(led_to.iter().map(|one| !one.needs_words && near.is_unknown(one.index))),
+        }
+    }
+
+    /// Those that may match in a text.
+    fn possible(&self, held: Kinds, length: usize, points: &Points) -> u64 {
+        let led = self.digits.reached(points.digits)
+            | self.dots.reached(points.dots)
+            | self.runs.reached(points.run)
+            | self.colons.reached(points.colons);
+        let mut possible = led & self.lengths.reached(u32::try_from(length).unwrap_or(u32::MAX));
+        if possible != 0 {
+            for (_, who) in self.kinds.iter().filter(|(kind, _)| held & kind == 0) {
+                possible &= !who;
+            }
+        }
+        possible
+    }
 }
 
 impl Sieve {
@@ -86,20 +166,19 @@ impl Sieve {
         led_to: &[LedTo],
         near: &Near,
         compiled: &[Compiled],
+        patterns: &[Option<String>],
         asked: impl Iterator<Item = &'w String>,
     ) -> Self {
-        let led = led_to.iter().map(|one| Led {
-            index: one.index,
-            needs: Needs::of(&one.pattern),
-            least: one.least,
-            needs_words: one.needs_words,
-            group: near.group_of(one.index),
-        });
         let mut asked: Vec<Kinds> = asked.map(|word| kinds::of_word(word)).collect();
         asked.sort_unstable();
         asked.dedup();
+        let needs = |(one, pattern): (&Compiled, &Option<String>)| {
+            pattern.as_deref().filter(|_| one.until.is_none()).map(Needs::of)
+        };
         Self {
-            led: led.collect(),
+            led: led_to.chunks(u64::BITS as usize).map(|some| Led::new(some, near)).collect(),
+            shapes: Shapes::new(near),
+            needs: compiled.iter().zip(patterns).map(needs).collect(),
             asked,
             least_window: compiled
                 .iter()
@@ -113,52 +192,98 @@ impl Sieve {
 }
 
 impl Detectors {
-    /// Whether `look` finds nothing in a text that these point at, and nothing else does; the names around it were heard by `named`.
-    /// May be wrong in saying no.
-    pub(crate) fn leads_nowhere(&self, text: &str, points: Points, named: &Bits) -> bool {
+    /// Whether `look` finds nothing in a text that these point at, and nothing else does; the text begins at `offset` of the message,
+    /// and `named` says whom the names around it speak of. May be wrong in saying no.
+    pub(crate) fn leads_nowhere(
+        &self,
+        text: &str,
+        offset: usize,
+        set: u8,
+        pointers: &[Pointer],
+        mut named: impl FnMut() -> Bits,
+    ) -> bool {
+        let mut points = Points::NONE;
+        if self.sieve.closed || !self.everywhere.is_empty() || !pointers.iter().all(|one| points.add(one.why)) {
+            return false;
+        }
         let held = kinds::held(text.as_bytes());
-        if held & kinds::OTHER != 0 || self.sieve.closed || !self.everywhere.is_empty() {
+        if held & kinds::OTHER != 0 {
+            return false;
+        }
+        let own = pointers.iter().filter(|one| one.set == set);
+        let mut literals = own.filter_map(|one| if let Why::Literal(literal) = one.why { Some(literal) } else { None });
+        if literals.any(|literal| self.may_begin(literal, held, text.len())) {
             return false;
         }
         // Nothing in a UUID is a number.
         let uuid = digits::is_uuid(text.as_bytes());
-        let points = if uuid { Points { digits: 0, dots: 0, ..points } } else { points };
+        if uuid {
+            (points.digits, points.dots) = (0, 0);
+        }
         let mut own = None;
-        let mut groups = 0_u32;
+        let mut groups: Groups = 0;
         for led in &self.sieve.led {
-            let possible = led.needs.kinds & !held == 0 && led.needs.length <= text.len() && points.reach(&led.least);
-            if !possible {
-                continue;
+            let possible = led.possible(held, text.len(), &points);
+            if possible & led.alone != 0 {
+                return false;
             }
-            if led.needs_words {
-                let own: &Bits = own.get_or_insert_with(|| self.heard_in(text, held));
-                if near::has(named, led.index) || near::has(own, led.index) {
+            for (place, group) in led.groups.iter().enumerate().filter(|(_, group)| possible & **group != 0) {
+                groups |= u8::from(possible & group != 0) << place;
+            }
+            if possible & led.needs_words != 0 {
+                let own: &Bits = own.get_or_insert_with(|| self.heard_in(text, held, &named()));
+                let waits = led.of.iter().enumerate().filter(|(place, _)| possible & led.needs_words & 1 << place != 0);
+                if waits.map(|(_, index)| *index).any(|index| near::has(own, index)) {
                     return false;
                 }
-            } else if let Some(group) = led.group {
-                groups |= 1 << group;
-            } else {
+            }
+        }
+        if points.digits >= self.sieve.least_window {
+            let spoken = own.unwrap_or_else(|| self.heard_in(text, held, &named()));
+            if self.holds_number(text, spoken) {
                 return false;
             }
         }
-        if points.digits >= self.sieve.least_window && self.holds_number(text, named, held) {
-            return false;
-        }
-        groups == 0 || self.near.names_nobody(text, groups)
+        let parts = pointers.iter().filter_map(|one| {
+            let lead = match one.why {
+                Why::Run(_) => Lead::LongWord,
+                Why::Digits { .. } if uuid => return None,
+                Why::Digits { .. } | Why::Colons(_) => Lead::Number,
+                Why::Any | Why::Shut | Why::Literal(_) => return None,
+            };
+            let place = |at: u32| (at as usize).saturating_sub(offset).min(text.len());
+            Some((beginnings(&(place(one.start)..place(one.end))), lead))
+        });
+        groups &= self.sieve.shapes.groups_in(text.as_bytes());
+        groups == 0 || self.near.names_nobody(text, parts, groups)
     }
 
-    /// Whose words stand in the text.
-    fn heard_in(&self, text: &str, held: Kinds) -> Bits {
-        if self.sieve.asked.iter().any(|word| word & !held == 0) { self.spoken(text, None) } else { Bits::new() }
+    /// Whether a match of somebody who waits for this literal fits into a text with these kinds of bytes.
+    fn may_begin(&self, literal: u16, held: Kinds, length: usize) -> bool {
+        let begun = self.begun.get(usize::from(literal)).map(Vec::as_slice).unwrap_or_default();
+        let fits = |index: &u16| match self.sieve.needs.get(usize::from(*index)) {
+            Some(Some(needs)) => needs.kinds & !held == 0 && needs.length <= length,
+            _ => true,
+        };
+        // Nobody waits for a sign of quoted-printable: it has to be decoded.
+        begun.is_empty() || begun.iter().any(fits)
+    }
+
+    /// Whose words stand in the text, or in the names around it.
+    fn heard_in(&self, text: &str, held: Kinds, named: &Bits) -> Bits {
+        let mut heard = Bits::new();
+        if self.sieve.asked.iter().any(|word| word & !held == 0) {
+            heard = self.spoken(text, None);
+        }
+        heard.resize(named.len().max(heard.len()), 0);
+        for (bits, named) in heard.iter_mut().zip(named) {
+            *bits |= named;
+        }
+        heard
     }
 
     /// Whether some digits in a row are somebody's number.
-    fn holds_number(&self, text: &str, named: &Bits, held: Kinds) -> bool {
-        let mut spoken = self.heard_in(text, held);
-        spoken.resize(named.len().max(spoken.len()), 0);
-        for (bits, named) in spoken.iter_mut().zip(named) {
-            *bits |= named;
-        }
+    fn holds_number(&self, text: &str, spoken: Bits) -> bool {
         let mut found = Vec::new();
         let mut seen = Seen {
             set: self,
@@ -189,13 +314,13 @@ mod tests {
 
     /// Whether the sieve lets go of a text that has this name.
     fn let_go(set: &Detectors, text: &str, name: &str) -> bool {
-        let mut points = Points::NONE;
-        let mut known = true;
-        set.suspicious(text.as_bytes(), |_, why| {
-            known &= points.add(why);
+        let mut pointers = Vec::new();
+        set.suspicious(text.as_bytes(), |place, why| {
+            let (start, end) = (u32::try_from(place.start).unwrap(), u32::try_from(place.end).unwrap());
+            pointers.push(Pointer { start, end, set: 0, why });
             true
         });
-        known && set.leads_nowhere(text, points, &set.spoken_in(name))
+        set.leads_nowhere(text, 0, 0, &pointers, || set.spoken_in(name))
     }
 
     #[test]

@@ -86,15 +86,14 @@ const ROWS: [&str; 5] = ["rows", "data", "values", "records", "results"];
 
 /// Names that say nothing of what they name.
 pub(super) fn is_value(name: &str) -> bool {
-    ends_in(name, &VALUES)
+    const FIRST: u32 = first_letters(&VALUES);
+    ends_in(name, &VALUES, FIRST)
 }
 
 /// Names of what is counted or measured, whatever is said above it.
 pub(super) fn is_measure(name: &str) -> bool {
-    /// The first letters of measures: asked of every name, and most have another.
     const FIRST: u32 = first_letters(&MEASURES);
-    let first = last_word(name).as_bytes().first().map_or(0, |letter| letter & 0x1f);
-    FIRST & (1 << first) != 0 && ends_in(name, &MEASURES)
+    ends_in(name, &MEASURES, FIRST)
 }
 
 #[expect(clippy::indexing_slicing, reason = "computed when compiled; no word is empty")]
@@ -109,22 +108,32 @@ const fn first_letters(words: &[&str]) -> u32 {
 }
 
 pub(super) fn are_rows(name: &str) -> bool {
-    ends_in(name, &ROWS)
+    const FIRST: u32 = first_letters(&ROWS);
+    ends_in(name, &ROWS, FIRST)
 }
 
-fn ends_in(name: &str, words: &[&str]) -> bool {
+/// `first` has their first letters: this is asked of every name, and most have another.
+fn ends_in(name: &str, words: &[&str], first: u32) -> bool {
     let last = last_word(name);
-    words.iter().any(|word| last.eq_ignore_ascii_case(word))
+    let letter = last.as_bytes().first().map_or(0, |letter| letter & 0x1f);
+    first & (1 << letter) != 0 && words.iter().any(|word| last.eq_ignore_ascii_case(word))
 }
 
-/// `Number` of `documentNumber`, `no` of `passport_no`.
+/// `Number` of `documentNumber`, `no` of `passport_no`; nothing where it is longer than all words that are asked for.
 fn last_word(name: &str) -> &str {
+    const LONGEST: usize = 9;
     let bytes = name.as_bytes();
     let mut start = bytes.len();
-    while let Some(letter) = start.checked_sub(1).filter(|at| bytes.get(*at).is_some_and(u8::is_ascii_alphabetic)) {
-        start = letter;
-        let before = letter.checked_sub(1).and_then(|at| bytes.get(at));
-        if bytes.get(letter).is_some_and(u8::is_ascii_uppercase) && before.is_some_and(u8::is_ascii_lowercase) {
+    for (at, byte) in bytes.iter().enumerate().rev() {
+        if !byte.is_ascii_alphabetic() {
+            break;
+        }
+        if bytes.len() - at > LONGEST {
+            return "";
+        }
+        start = at;
+        let before = at.checked_sub(1).and_then(|at| bytes.get(at));
+        if byte.is_ascii_uppercase() && before.is_some_and(u8::is_ascii_lowercase) {
             break;
         }
     }
@@ -149,7 +158,7 @@ impl<'w> Walk<'w, '_> {
         let near = text.as_bytes().get(..(open + NEAR).min(text.len())).unwrap_or_default();
         let mut look = Look { text: near, at: open };
         look.member(|name, value| {
-            let is_label = text.get(name).is_some_and(|name| ends_in(name, &LABELS));
+            let is_label = text.get(name).is_some_and(|name| ends_in(name, &LABELS, const { first_letters(&LABELS) }));
             if is_label && text.as_bytes().get(value.start) == Some(&b'"') {
                 let label = self.said(value.start + 1..value.end.saturating_sub(1));
                 said.extend(Some(label).filter(|label| is_name(label.name)));
@@ -166,7 +175,8 @@ impl<'w> Walk<'w, '_> {
         let mut look = Look { text: text.as_bytes(), at: open };
         let found = look.member(|name, value| {
             let is_list = text.as_bytes().get(value.start) == Some(&b'[');
-            (is_list && text.get(name).is_some_and(|name| ends_in(name, &COLUMNS))).then_some(value)
+            (is_list && text.get(name).is_some_and(|name| ends_in(name, &COLUMNS, const { first_letters(&COLUMNS) })))
+                .then_some(value)
         });
         self.ahead = self.ahead.saturating_sub(look.at.saturating_sub(open));
         found.map(|list| self.names_in(list.start, true)).unwrap_or_default()
@@ -253,10 +263,13 @@ mod tests {
             ("created_at", "at"),
             ("userID", "ID"),
             ("x1", ""),
+            ("identification", ""),
             ("", ""),
         ] {
             assert_eq!(last_word(name), word, "{name}");
         }
+        let words = [&VALUES[..], &LABELS, &MEASURES, &COLUMNS, &ROWS].concat();
+        assert!(words.iter().all(|word| last_word(word) == *word), "none is too long");
         assert!(is_value("documentNumber") && !is_value("cargo") && is_measure("createdAt") && !is_measure("chat"));
     }
 }

@@ -68,13 +68,26 @@ impl Walk<'_, '_> {
                 _ => false,
             };
             if !goes_on {
-                if cut - first > 1 {
-                    self.read_joined(list.get(first..cut).unwrap_or_default(), of, place)?;
+                let part = list.get(first..cut).unwrap_or_default();
+                if cut - first > 1 && (of != Neighbourhood::Members || self.may_be_one(part)) {
+                    self.read_joined(part, of, place)?;
                 }
                 first = cut;
             }
         }
         Ok(())
+    }
+
+    /// Whether a value of members may go from one to the next anywhere: not where either side was taken out already
+    /// (`take_joined` leaves it at that).
+    fn may_be_one(&self, list: &[(usize, usize)]) -> bool {
+        reads_all()
+            || list.windows(2).any(|pair| match pair {
+                [(_, end), (start, _)] => {
+                    !self.edits.touches(&(end.saturating_sub(1)..*end)) && !self.edits.touches(&(*start..start + 1))
+                }
+                _ => true,
+            })
     }
 
     fn read_joined(&mut self, list: &[(usize, usize)], of: Neighbourhood, place: &Place<'_>) -> Result<(), Blocked> {
@@ -158,23 +171,41 @@ pub(super) fn cuts(before: &[u8], after: &[u8]) -> bool {
     let (Some(last), Some(next)) = (before.last(), after.first()) else {
         return false;
     };
-    let number = |bytes: &mut dyn Iterator<Item = &u8>| {
-        bytes.take(NEAR).find(|byte| !is_separator(**byte)).is_some_and(|byte| is_digit(*byte))
-    };
-    if number(&mut before.iter().rev()) && number(&mut after.iter()) {
+    if is_number(before.iter().rev().take(NEAR)) && is_number(after.iter().take(NEAR)) {
         return true;
     }
-    let part =
-        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'=' | b'.' | b'@');
-    if !part(last) || !part(next) {
+    if !is_part(*last) || !is_part(*next) {
         return false;
     }
-    let tail = before.iter().rev().take(FAR).take_while(|byte| part(byte));
-    let head = after.iter().take(FAR).take_while(|byte| part(byte));
-    let long = tail.clone().count() + head.clone().count() >= 16;
-    let mixed = tail.clone().chain(head.clone()).any(|byte| is_digit(*byte));
-    let address = tail.chain(head).any(|byte| *byte == b'@');
-    address || (long && mixed)
+    let mut edge = Edge::default();
+    before.iter().rev().take(FAR).take_while(|byte| is_part(**byte)).for_each(|byte| edge.take(*byte));
+    after.iter().take(FAR).take_while(|byte| is_part(**byte)).for_each(|byte| edge.take(*byte));
+    edge.address || (edge.length >= 16 && edge.mixed)
+}
+
+/// What the end of one piece and the beginning of the next are together.
+#[derive(Default)]
+struct Edge {
+    length: usize,
+    mixed: bool,
+    address: bool,
+}
+
+impl Edge {
+    fn take(&mut self, byte: u8) {
+        self.length += 1;
+        self.mixed |= is_digit(byte);
+        self.address |= byte == b'@';
+    }
+}
+
+/// Whether a digit stands first, or behind signs only.
+fn is_number<'b>(mut bytes: impl Iterator<Item = &'b u8>) -> bool {
+    bytes.find(|byte| !is_separator(**byte)).is_some_and(|byte| is_digit(*byte))
+}
+
+fn is_part(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'=' | b'.' | b'@')
 }
 
 /// Identifiers, times, digests and addresses of pages fill half of all answers, and are nobody's half.
@@ -205,4 +236,85 @@ fn floor(text: &str, at: usize) -> usize {
         at -= 1;
     }
     at
+}
+
+#[cfg(test)]
+thread_local! {
+    static READS_ALL: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Tests compare what is found with what would be if nothing were left out.
+#[cfg(test)]
+fn reads_all() -> bool {
+    READS_ALL.with(std::cell::Cell::get)
+}
+
+#[cfg(not(test))]
+fn reads_all() -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use bytes::Bytes;
+    use proptest::prelude::*;
+    use smallvec::smallvec;
+
+    use super::*;
+    use crate::{Action, Actions, Check, Counts, Detectors, Paths, Redaction, WrittenDetector};
+
+    #[test]
+    fn members_that_are_not_read_as_one_hold_nothing_more() {
+        let one = |id: &str, pattern: &str, anchor: &str| WrittenDetector {
+            id: id.into(),
+            severity: Severity::Critical,
+            pattern: Some(pattern.into()),
+            anchors: vec![anchor.into()],
+            ..WrittenDetector::default()
+        };
+        let card = WrittenDetector {
+            digits: Some((16, 16)),
+            check: vec![Check::Luhn],
+            anchors: Vec::new(),
+            ..one("card", "[0-9]{4}(?: ?[0-9]{4}){3}", "")
+        };
+        let set = Detectors::compile(vec![
+            one("email", "[a-z0-9.]+@[a-z]+[.][a-z]+", "@"),
+            one("key", "sk_[0-9a-f]{16,24}", "sk_"),
+            card,
+        ])
+        .unwrap();
+        let actions = Actions::all(Action::Mask);
+        let paths = Paths::none();
+        let redaction = Redaction { sets: smallvec![&set], actions: &actions, key: &[0; 32], paths: &paths };
+        let part = proptest::sample::select(vec![
+            "jo@example.org",
+            "jo@exa",
+            "mple.org",
+            "4111 1111",
+            "1111 1111",
+            "4111 1111 1111 1111",
+            "41111111",
+            "sk_01234567",
+            "89abcdef",
+            "sk_0123456789abcdef",
+            "call 12",
+            "x",
+        ]);
+        let config = ProptestConfig { cases: 4_000, failure_persistence: None, ..ProptestConfig::default() };
+        proptest!(config, |(parts in proptest::collection::vec(part, 2..6))| {
+            let members: Vec<String> =
+                parts.iter().enumerate().map(|(at, part)| format!("\"m{at}\":\"{part}\"")).collect();
+            let raw = Bytes::from(format!("{{{}}}", members.join(",")));
+            let [short, long] = [false, true].map(|all| {
+                READS_ALL.with(|reads| reads.set(all));
+                let mut counts = Counts::default();
+                let edited = redaction.json(&raw, &mut counts).ok().flatten();
+                (edited, counts.iter().map(|one| (one.rule.to_string(), one.count)).collect::<Vec<_>>())
+            });
+            READS_ALL.with(|reads| reads.set(false));
+            prop_assert_eq!(short, long, "{:?}", raw);
+        });
+    }
 }

@@ -16,7 +16,8 @@ use super::spoken::Spoken;
 use super::step::{Look, end_of_string};
 use super::string::About;
 use super::{Redaction, UNREADABLE};
-use crate::detectors::{Points, Why};
+use crate::detectors::{Pointer, Why};
+use crate::mapped::small;
 use crate::paths::Alive;
 use crate::{Blocked, Care, Counts};
 
@@ -53,13 +54,6 @@ pub(super) struct Walk<'w, 'a> {
     context: String,
     /// Whom the names of strings before it spoke of.
     spoken: Spoken,
-}
-
-/// A place that deserves a look.
-#[derive(Clone, Copy)]
-struct Pointer {
-    at: u32,
-    why: Why,
 }
 
 pub(super) type Walked<T = ()> = Result<T, Blocked>;
@@ -113,46 +107,54 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     fn gather(&mut self) {
-        for set in &self.redaction.sets {
+        for (number, set) in self.redaction.sets.iter().enumerate() {
+            let number = u8::try_from(number).unwrap_or(u8::MAX);
             self.all |= set.reads_everything();
             let (spots, all) = (&mut self.spots, &mut self.all);
             let most = MOST_SPOTS.max(self.text.len() / BYTES_A_SPOT);
-            set.suspicious(self.text.as_bytes(), |at, why| {
+            set.suspicious(self.text.as_bytes(), |place, why| {
                 if spots.len() >= most {
                     *all = true;
                 }
-                spots.push(Pointer { at: u32::try_from(at).unwrap_or(u32::MAX), why });
+                spots.push(Pointer { start: small(place.start), end: small(place.end), set: number, why });
                 !*all
             });
         }
-        self.spots.sort_unstable_by_key(|spot| spot.at);
+        self.spots.sort_unstable_by_key(|spot| spot.start);
     }
 
     /// Whether something lies in this part, which must not begin before the last one that was asked for.
     pub fn pointed_at(&mut self, start: usize, end: usize) -> bool {
-        while self.spots.get(self.next).is_some_and(|spot| (spot.at as usize) < start) {
+        while self.spots.get(self.next).is_some_and(|spot| (spot.start as usize) < start) {
             self.next += 1;
         }
-        self.all || self.spots.get(self.next).is_some_and(|spot| (spot.at as usize) < end)
+        self.all || self.spots.get(self.next).is_some_and(|spot| (spot.start as usize) < end)
     }
 
     /// Whether what points at a part, which was just asked for, leads to nothing in it: identifiers, times, digests, amounts.
     pub fn leads_nowhere(&mut self, part: Range<usize>, place: &Place<'_>) -> bool {
-        let mut points = Points::NONE;
-        let spots = self.spots.iter().skip(self.next).take_while(|spot| (spot.at as usize) < part.end);
-        if self.all || !spots.copied().all(|spot| points.add(spot.why)) {
+        let ahead = self.spots.get(self.next..).unwrap_or_default();
+        let own = ahead.iter().take_while(|spot| (spot.start as usize) < part.end).count();
+        let pointers = ahead.get(..own).unwrap_or_default();
+        if self.all || pointers.iter().any(|one| one.why == Why::Any) {
             return false;
         }
-        place.context(&mut self.context);
-        let text = self.text.get(part).unwrap_or_default();
+        let text = self.text.get(part.clone()).unwrap_or_default();
         let sets = &self.redaction.sets;
-        let spoken = self.spoken.of(sets, &self.context);
-        sets.iter().zip(spoken).all(|(set, spoken)| set.leads_nowhere(text, points, spoken))
+        let (context, spoken) = (&mut self.context, &mut self.spoken);
+        sets.iter().zip(0..).all(|(set, number)| {
+            // Few texts lead to anybody who waits for words.
+            let named = || {
+                place.context(context);
+                spoken.of(sets, context).get(usize::from(number)).cloned().unwrap_or_default()
+            };
+            set.leads_nowhere(text, part.start, number, pointers, named)
+        })
     }
 
     /// Whether anything is pointed at not far ahead, counted from a spot that came before: elsewhere no name says anything.
     fn is_near(&self, spot: usize) -> bool {
-        let near = self.all || self.spots.get(spot).is_some_and(|spot| (spot.at as usize) < self.at + NEAR);
+        let near = self.all || self.spots.get(spot).is_some_and(|spot| (spot.start as usize) < self.at + NEAR);
         near && self.ahead > 0
     }
 
