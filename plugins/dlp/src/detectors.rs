@@ -167,7 +167,7 @@ impl Detectors {
         let mut enough = false;
         spots::spots(raw, &self.least, |spot| {
             let goes_on = match spot {
-                Spot::At(at) | Spot::Encoded(at) => found(at, Why::Any),
+                Spot::At(at) | Spot::Encoded(at) | Spot::Apart { start: at, .. } => found(at, Why::Any),
                 Spot::Digits(run) => found(run.start, Why::Digits { count: full(run.count), dots: full(run.dots) }),
                 Spot::Colons { start, count, .. } => found(start, Why::Colons(full(count))),
                 Spot::Pairs { start, end } => {
