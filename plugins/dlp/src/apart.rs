@@ -11,8 +11,8 @@ use smallvec::SmallVec;
 use crate::mapped::Mapped;
 use crate::spots::{DigitRun, is_digit, is_separator};
 
-/// Bytes between two groups: five signs, each of which may be an escape.
-const WIDEST: usize = 10;
+/// Bytes between two groups: five signs, of which two may be quotes of a string in a string.
+const WIDEST: usize = 24;
 const MOST_SIGNS: usize = 5;
 const MOST_GROUPS: usize = 6;
 /// What is read with it: the words before it say what it is.

@@ -173,7 +173,7 @@ impl Check {
                 let kept = email::fitting(text.get(start..range.end)?)?;
                 Some(start + kept.start..start + kept.end)
             }
-            Self::CardBrand if surroundings::in_digest(text, &range) => None,
+            Self::CardBrand if surroundings::in_digest(text, &range) || surroundings::in_account(text, &range) => None,
             Self::Mac | Self::Ipv6 if surroundings::goes_on(text, &range) => None,
             Self::NotVersion => (!surroundings::is_version(text, &range)).then_some(range),
             Self::NotInRow => (!surroundings::in_row(text, &range)).then_some(range),

@@ -245,7 +245,7 @@ fn is_number(before: Option<&u8>, rest: &[u8]) -> bool {
     }
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let letter = rest.get(digits).is_some_and(u8::is_ascii_alphabetic);
-    (digits >= 4 && !letter) || matches!(rest, [b'0'..=b'9', b'0'..=b'9', b'0'..=b'9', b'.', b'0'..=b'9', ..])
+    (digits >= 4 && !letter) || matches!(rest, [b'0'..=b'9', b'0'..=b'9', b'0'..=b'9', b'.' | b'%', b'0'..=b'9', ..])
 }
 
 /// What follows an equals sign of quoted-printable; the length counts the sign.

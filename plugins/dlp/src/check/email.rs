@@ -66,8 +66,11 @@ pub fn spelled(text: &str) -> bool {
     let (local, domain) = (local.trim(), dotted.trim());
     let top = domain.rsplit('.').next().unwrap_or_default();
     let first = domain.split('.').next().unwrap_or_default();
+    let hyphened = spaced.contains("_at_") || spaced.contains("-at-");
     let known = bracketed || OTHERS.contains(&top);
-    known && !WORDS.contains(&first) && !domain.contains([' ', '_']) && holds(&format!("{local}@{domain}"))
+    // A name with hyphens may hold the word; it does not hold both.
+    let said = !hyphened || bracketed || spaced.contains("dot");
+    known && said && !WORDS.contains(&first) && !domain.contains([' ', '_']) && holds(&format!("{local}@{domain}"))
 }
 
 /// A word of a script without blanks before a name: `请看@app.route` is no address, though `用户@example.com` is.
@@ -145,6 +148,7 @@ mod tests {
             ("jane @ example . com", true),
             ("look at the dot com", false),
             ("look [at] this", false),
+            ("state-of-at-home.org", false),
             ("one_at_a_time.py", false),
         ] {
             assert_eq!(spelled(text), expected, "{text}");
