@@ -9,10 +9,13 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use crate::mapped::Mapped;
+use crate::markup;
 use crate::spots::{DigitRun, is_digit, is_separator};
 
 /// Bytes between two groups: five signs, of which two may be quotes of a string in a string.
 const WIDEST: usize = 24;
+/// The same where tags are among them.
+const WIDEST_TAGS: usize = 96;
 const MOST_SIGNS: usize = 5;
 const MOST_GROUPS: usize = 6;
 /// What is read with it: the words before it say what it is.
@@ -31,16 +34,35 @@ struct Groups {
 
 /// The number that begins with a run of digits, if what ended the run is a sign between two of its groups: `next` is where the
 /// next digit stands. Asked at the end of every number, so it says no early.
+#[cold]
 pub(crate) fn number(text: &[u8], run: DigitRun, next: usize) -> Option<Range<usize>> {
-    let dialled = run.start.checked_sub(1).filter(|at| run.count <= 3 && text.get(*at) == Some(&b'+'));
-    if next - run.end > WIDEST || !(dialled.is_some() || matches!(run.count, 3 | 4 | 8 | 10 | 12)) {
+    let tagged = text.get(run.end) == Some(&b'<');
+    if next - run.end > if tagged { WIDEST_TAGS } else { WIDEST } {
         return None;
     }
-    gap(text, run.end).filter(|gap| gap.end == next)?;
-    let groups = groups(text, run.start)?;
-    let alone = !in_row(text, run.start, &groups);
+    let dialled = run.count <= 3 && run.start.checked_sub(1).and_then(|at| text.get(at)) == Some(&b'+');
+    if dialled || matches!(run.count, 3 | 4 | 8 | 10 | 12) { read(text, run, next, dialled) } else { None }
+}
+
+fn read(text: &[u8], run: DigitRun, next: usize, dialled: bool) -> Option<Range<usize>> {
+    let first = gap(text, run.end).filter(|gap| gap.end == next)?;
+    // Most lists end here: the second group is as wide as no number's.
+    let width = width(text, next);
+    let fits = match run.count {
+        _ if dialled => width <= 5,
+        3 => width == 2,
+        4 => matches!(width, 4 | 6),
+        _ => matches!(width, 4 | 5 | 8),
+    };
+    if !fits {
+        return None;
+    }
+    if in_row(text, run.start, first) {
+        return None;
+    }
+    let groups = groups(text, run.start, dialled)?;
     let alike = alike(text, &groups);
-    let fits = if dialled.is_some() {
+    let fits = if dialled {
         let count: usize = groups.widths.iter().sum();
         alike && (8..=15).contains(&count) && groups.widths.len() > 2
     } else if groups.widths.as_slice() == SOCIAL_SECURITY {
@@ -48,7 +70,13 @@ pub(crate) fn number(text: &[u8], run: DigitRun, next: usize) -> Option<Range<us
     } else {
         CARDS.contains(&groups.widths.as_slice()) && (alike || blank(text, &groups))
     };
-    (fits && alone).then(|| dialled.unwrap_or(run.start)..groups.end)
+    fits.then(|| run.start - usize::from(dialled)..groups.end)
+}
+
+fn width(text: &[u8], start: usize) -> usize {
+    const WIDEST: usize = 9;
+    let near = text.get(start..text.len().min(start + WIDEST)).unwrap_or_default();
+    near.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(near.len())
 }
 
 /// The number as it is usually written, with what stands around it.
@@ -75,16 +103,22 @@ pub(crate) fn written(text: &str, range: &Range<usize>) -> Mapped {
     out
 }
 
-fn groups(text: &[u8], start: usize) -> Option<Groups> {
+fn is_beginning(widths: &[usize]) -> bool {
+    CARDS.iter().any(|card| card.starts_with(widths)) || SOCIAL_SECURITY.starts_with(widths)
+}
+
+fn groups(text: &[u8], start: usize, dialled: bool) -> Option<Groups> {
     let mut found = Groups { widths: SmallVec::new(), gaps: SmallVec::new(), end: start };
     loop {
-        let rest = text.get(found.end..).unwrap_or_default();
-        let width = rest.iter().take_while(|byte| is_digit(**byte)).count();
+        let width = width(text, found.end);
         if found.widths.len() == MOST_GROUPS {
             return None;
         }
         found.widths.push(width);
         found.end += width;
+        if !dialled && !is_beginning(&found.widths) {
+            return None;
+        }
         match gap(text, found.end) {
             Some(gap) => {
                 found.end = gap.end;
@@ -95,7 +129,7 @@ fn groups(text: &[u8], start: usize) -> Option<Groups> {
     }
 }
 
-/// Signs with a digit behind them.
+/// Signs and tags with a digit behind them.
 fn gap(text: &[u8], start: usize) -> Option<Range<usize>> {
     let mut at = start;
     for _ in 0..MOST_SIGNS {
@@ -105,10 +139,11 @@ fn gap(text: &[u8], start: usize) -> Option<Range<usize>> {
                 at += slashes;
                 at += usize::from(matches!(text.get(at), Some(b'n' | b't' | b'r' | b'"' | b'\'' | b'/')));
             }
+            b'<' => at += markup::tag(text.get(at..)?).map_or(1, |(length, _)| length),
             byte if byte.is_ascii_alphanumeric() => return None,
             _ => at += 1,
         }
-        if at - start > WIDEST {
+        if at - start > WIDEST_TAGS {
             return None;
         }
         if text.get(at).is_some_and(|byte| is_digit(*byte)) {
@@ -118,8 +153,15 @@ fn gap(text: &[u8], start: usize) -> Option<Range<usize>> {
     None
 }
 
+/// The same signs in each gap; tags open and close, and are not compared.
 fn alike(text: &[u8], groups: &Groups) -> bool {
-    let signs = |gap: &Range<usize>| text.get(gap.clone());
+    let signs = |gap: &Range<usize>| {
+        let signs = text.get(gap.clone()).unwrap_or_default();
+        let start = memchr::memchr(b'<', signs).map_or(signs, |tag| signs.get(..tag).unwrap_or_default());
+        let end = memchr::memrchr(b'>', signs).map_or(signs, |tag| signs.get(tag + 1..).unwrap_or_default());
+        let tagged = start.len() < signs.len() && end.len() < signs.len();
+        if tagged { (true, start, end) } else { (false, signs, signs) }
+    };
     groups.gaps.windows(2).all(|pair| pair.first().map(signs) == pair.last().map(signs))
 }
 
@@ -127,13 +169,14 @@ fn alike(text: &[u8], groups: &Groups) -> bool {
 fn blank(text: &[u8], groups: &Groups) -> bool {
     groups.gaps.iter().all(|gap| {
         let signs = text.get(gap.clone()).unwrap_or_default();
-        signs.iter().all(|byte| byte.is_ascii_whitespace() || is_separator(*byte) || matches!(byte, b'\\' | b'n' | b't' | b'r'))
+        let escape = |byte: &u8| matches!(byte, b'\\' | b'n' | b't' | b'r');
+        signs.iter().all(|byte| byte.is_ascii_whitespace() || is_separator(*byte) || escape(byte))
     })
 }
 
-/// One more group before it with the same sign; behind it there is none, or it would have been read.
-fn in_row(text: &[u8], start: usize, groups: &Groups) -> bool {
-    let signs = groups.gaps.first().and_then(|gap| text.get(gap.clone())).unwrap_or_default();
+/// One more group before it with the same sign; behind it there is none, or it would be read as well.
+fn in_row(text: &[u8], start: usize, gap: Range<usize>) -> bool {
+    let signs = text.get(gap).unwrap_or_default();
     let before = text.get(..start).unwrap_or_default().strip_suffix(signs);
     before.and_then(<[u8]>::last).is_some_and(u8::is_ascii_digit)
 }
@@ -147,7 +190,8 @@ fn in_list(text: &[u8], start: usize, groups: &Groups) -> bool {
     // A sentence goes on behind a comma and a blank; a row goes on behind its sign.
     let goes_on = behind.strip_prefix(signs).and_then(<[u8]>::first).is_some_and(|byte| !byte.is_ascii_whitespace());
     let goes_on = goes_on && !signs.ends_with(b" ");
-    let opened = matches!(before.last(), Some(b'[' | b'(' | b'{')) && matches!(behind.first(), Some(b']' | b')' | b'}'));
+    let opened =
+        matches!(before.last(), Some(b'[' | b'(' | b'{')) && matches!(behind.first(), Some(b']' | b')' | b'}'));
     opened || (table && (before.ends_with(signs) || goes_on))
 }
 
@@ -175,6 +219,10 @@ mod tests {
             ("536, 22, 8719.", Some("536, 22, 8719")),
             ("call +33|6|1234|5678", Some("+33|6|1234|5678")),
             ("id: 536, 22, 8719, they said", Some("536, 22, 8719")),
+            ("<b>4111</b> <b>1111</b> <b>1111</b> <b>1111</b>", Some("4111</b> <b>1111</b> <b>1111</b> <b>1111")),
+            ("536<br>22<br>8719", Some("536<br>22<br>8719")),
+            ("4111<wbr>1111<!-- x -->1111<i>1111</i>", Some("4111<wbr>1111<!-- x -->1111<i>1111")),
+            ("<td>4111</td><td>1111</td><td>22</td>", None),
             ("[300, 22, 8719]", None),
             ("x,536,22,8719", None),
             ("4111,1111,1111,1111,1111", None),

@@ -10,10 +10,9 @@ use crate::markup;
 pub(crate) fn peeled(text: &str) -> Option<Mapped> {
     let bytes = text.as_bytes();
     let printable = quoted_printable(bytes);
-    let tagged = memchr::memchr_iter(b'<', bytes).any(|at| markup::between(bytes, at).is_some());
-    let begins = |byte: &u8| {
-        matches!(byte, b'%' | b'\\' | b'&') || (printable && *byte == b'=') || (tagged && *byte == b'<')
-    };
+    let tagged = memchr::memchr_iter(b'<', bytes).any(|at| markup::is_cut(bytes, at));
+    let begins =
+        |byte: &u8| matches!(byte, b'%' | b'\\' | b'&') || (printable && *byte == b'=') || (tagged && *byte == b'<');
     let mut at = bytes.iter().position(begins)?;
     let mut out: Vec<u8> = Vec::with_capacity(bytes.len());
     let mut from: Vec<u32> = Vec::with_capacity(bytes.len() + 1);
@@ -27,8 +26,9 @@ pub(crate) fn peeled(text: &str) -> Option<Mapped> {
             b'\\' => backslash(rest),
             b'&' => entity(rest),
             b'=' if printable && !is_number(out.last(), rest) => soft(rest),
-            b'<' if tagged => markup::between(bytes, at)
-                .map(|tags| (tags.seen.map_or(Letter::Nothing, Letter::Byte), tags.length)),
+            b'<' if tagged => {
+                markup::between(bytes, at).map(|tags| (tags.seen.map_or(Letter::Nothing, Letter::Byte), tags.length))
+            }
             _ => None,
         };
         match escape {

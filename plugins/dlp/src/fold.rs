@@ -152,7 +152,8 @@ pub(crate) fn folded(text: &str) -> Option<Mapped> {
     if text.as_bytes().iter().all(plain) {
         return None;
     }
-    let (first, _) = text.char_indices().find(|(at, c)| !c.is_ascii() && self::at(text.as_bytes(), *at).1 || is_unseen(*c))?;
+    let (first, _) =
+        text.char_indices().find(|(at, c)| !c.is_ascii() && self::at(text.as_bytes(), *at).1 || is_unseen(*c))?;
     let mut out = Mapped::same(text.get(..first)?, text.len());
     for (at, c) in text.char_indices().skip_while(|(at, _)| *at < first) {
         match fold(c) {

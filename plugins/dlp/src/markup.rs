@@ -1,19 +1,10 @@
 //! Tags and comments in the middle of a value: a reader of the page does not see them.
 
-use smallvec::SmallVec;
-
 /// Tags in a row between two letters of a value, and bytes of one.
 const MOST_TAGS: usize = 8;
 const LONGEST_TAG: usize = 96;
 const MOST_BLANKS: usize = 3;
-
-/// Tags that leave a line as it is.
-const INLINE: [&[u8]; 28] = [
-    b"a", b"abbr", b"b", b"bdi", b"bdo", b"big", b"code", b"del", b"em", b"font", b"i", b"ins", b"kbd", b"label",
-    b"mark", b"nobr", b"q", b"s", b"samp", b"small", b"span", b"strong", b"sub", b"sup", b"tt", b"u", b"var", b"wbr",
-];
-/// Tags that begin another line or cell.
-const BLOCK: [&[u8]; 10] = [b"br", b"dd", b"div", b"dt", b"li", b"p", b"td", b"th", b"tr", b"tbody"];
+const LONGEST_NAME: usize = 8;
 
 /// What is seen of the tags that begin at `at`, and how long they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,9 +13,26 @@ pub(crate) struct Between {
     pub length: usize,
 }
 
-enum Part {
+pub(crate) enum Part {
     Inline,
     Block,
+}
+
+/// Whether a value goes on behind tags as nothing else does: letters touch, or the groups of an account follow its first one. Groups of
+/// digits alone are read by `apart`, which knows how many there must be. Asked at every tag, and nearly all begin a line or a cell.
+pub(crate) fn is_cut(text: &[u8], at: usize) -> bool {
+    let before = text.get(at.saturating_sub(5)..at).unwrap_or_default();
+    if !before.last().is_some_and(|byte| is_part(*byte)) {
+        return false;
+    }
+    let begins_account = matches!(before, [rest @ .., one, two, three, four]
+        if one.is_ascii_uppercase() && two.is_ascii_uppercase() && three.is_ascii_digit() && four.is_ascii_digit()
+            && !rest.last().is_some_and(u8::is_ascii_alphanumeric));
+    if begins_account {
+        return between(text, at).is_some();
+    }
+    let inline = text.get(at..).and_then(tag).is_some_and(|(_, part)| matches!(part, Part::Inline));
+    inline && between(text, at).is_some_and(|tags| tags.seen.is_none())
 }
 
 /// Tags inside a value; `None` where a value does not go on behind them, as is usual.
@@ -72,7 +80,7 @@ fn is_part(byte: u8) -> bool {
 }
 
 /// How long the tag or the comment is that a text begins with.
-fn tag(text: &[u8]) -> Option<(usize, Part)> {
+pub(crate) fn tag(text: &[u8]) -> Option<(usize, Part)> {
     let near = text.get(..text.len().min(LONGEST_TAG)).unwrap_or_default();
     if near.starts_with(b"<!--") {
         let end = memchr::memmem::find(near, b"-->")?;
@@ -83,10 +91,9 @@ fn tag(text: &[u8]) -> Option<(usize, Part)> {
     // A slash may be escaped where the page stands in a string.
     let inner = inner.strip_prefix(b"\\").unwrap_or(inner);
     let inner = inner.strip_prefix(b"/").unwrap_or(inner);
-    let name: SmallVec<[u8; 8]> =
-        inner.iter().take(8).take_while(|byte| byte.is_ascii_alphabetic()).map(u8::to_ascii_lowercase).collect();
+    let length = inner.iter().take(LONGEST_NAME).take_while(|byte| byte.is_ascii_alphabetic()).count();
     // `a<b && c>d` compares; behind the name of a tag stand names.
-    let named = match inner.get(name.len()..).unwrap_or_default() {
+    let named = match inner.get(length..).unwrap_or_default() {
         [] | [b'/' | b'\\', ..] => true,
         [b' ', next, ..] => next.is_ascii_alphabetic() || matches!(next, b'/' | b'\\'),
         _ => false,
@@ -94,19 +101,41 @@ fn tag(text: &[u8]) -> Option<(usize, Part)> {
     if !named || memchr::memchr(b'<', inner).is_some() {
         return None;
     }
-    let part = if INLINE.contains(&name.as_slice()) {
-        Part::Inline
-    } else if BLOCK.contains(&name.as_slice()) {
-        Part::Block
-    } else {
-        return None;
-    };
+    let part = part(inner.get(..length).unwrap_or_default())?;
     Some((close + 1, part))
+}
+
+/// Tags that leave a line as it is, and those that begin another line or cell.
+fn part(name: &[u8]) -> Option<Part> {
+    let mut letters = [0; LONGEST_NAME];
+    for (small, letter) in letters.iter_mut().zip(name) {
+        *small = letter.to_ascii_lowercase();
+    }
+    match letters.get(..name.len()).unwrap_or_default() {
+        b"a" | b"b" | b"i" | b"q" | b"s" | b"u" | b"em" | b"tt" | b"bdi" | b"bdo" | b"big" | b"del" | b"ins"
+        | b"kbd" | b"sub" | b"sup" | b"var" | b"wbr" | b"abbr" | b"code" | b"font" | b"mark" | b"nobr" | b"samp"
+        | b"span" | b"label" | b"small" | b"strong" => Some(Part::Inline),
+        b"p" | b"br" | b"dd" | b"dt" | b"li" | b"td" | b"th" | b"tr" | b"div" | b"tbody" => Some(Part::Block),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_is_read_again_only_where_a_value_is_cut() {
+        for (text, expected) in [
+            ("jane<b>@</b>example.org", true),
+            ("GB82</td><td>WEST", true),
+            ("37</td><td>41", false),
+            ("4111</b><b>1111", false),
+            ("AB12 ROW</td><td>OPEN", false),
+        ] {
+            assert_eq!(is_cut(text.as_bytes(), text.find('<').unwrap_or_default()), expected, "{text}");
+        }
+    }
 
     #[test]
     fn tags_inside_a_value_are_not_seen_and_others_are_left_alone() {

@@ -170,7 +170,7 @@ pub(crate) fn spots(text: &[u8], least: &Least, mut found: impl FnMut(Spot) -> b
                 spot.2 < least.colons || found(Spot::Colons { start: spot.0, end: spot.1, count: spot.2 })
             }
             b'%' | b'\\' | b'&' => !escapes(text, at) || found(Spot::Encoded(at)),
-            b'<' => markup::between(text, at).is_none() || found(Spot::Encoded(at)),
+            b'<' => !markup::is_cut(text, at) || found(Spot::Encoded(at)),
             0x80.. | 0..=8 | 0x0e..=0x1f | 0x7f => {
                 let (length, folds) = fold::at(text, at);
                 let goes_on = !folds || found(Spot::Encoded(at));
@@ -256,7 +256,9 @@ fn digit(
             run.count += 1;
             return true;
         }
-        if let Some(apart) = apart::number(text, *run, at)
+        // A letter ends a number for good; that is most of them, in digests and times.
+        if gap.first().is_some_and(|sign| !sign.is_ascii_alphanumeric())
+            && let Some(apart) = apart::number(text, *run, at)
             && !found(Spot::Apart { start: apart.start, end: apart.end })
         {
             return false;

@@ -255,7 +255,8 @@ mod tests {
 
     #[test]
     fn a_value_of_a_dump_or_under_a_name_is_found_by_that_name() {
-        let dump = "COPY public.people (id, ssn, passport) FROM stdin;\n7\t536228719\tX1234567\n8\t212097694\tX7654321\n\\.\n";
+        let dump =
+            "COPY public.people (id, ssn, passport) FROM stdin;\n7\t536228719\tX1234567\n8\t212097694\tX7654321\n\\.\n";
         for (value, name) in [("536228719", "ssn"), ("X7654321", "passport")] {
             let head = copied(dump, dump.find(value).unwrap_or_default());
             assert_eq!(head.and_then(|head| dump.get(head)).map(str::trim), Some(name), "{value}");
