@@ -86,6 +86,8 @@ pub enum Check {
     Base64Of(String),
     PhonePlan,
     Email,
+    /// The same with its signs in words.
+    Spelled,
     NotSequence,
     NotPlaceholder,
     /// Not a day, nor the beginning of a time.
@@ -146,6 +148,7 @@ impl Check {
             Self::Base64Of(inside) => base64_of::holds(value, inside),
             Self::PhonePlan => phone::holds(value),
             Self::Email => email::holds(value),
+            Self::Spelled => email::spelled(value),
             Self::NotSequence => !placeholder::counting(value),
             Self::NotPlaceholder => !placeholder::is_one(value),
             Self::NotDate => !phone::is_day(value),
@@ -170,7 +173,7 @@ impl Check {
                 let kept = email::fitting(text.get(start..range.end)?)?;
                 Some(start + kept.start..start + kept.end)
             }
-            Self::CardBrand if surroundings::in_digest(text, &range) => None,
+            Self::CardBrand if surroundings::in_digest(text, &range) || surroundings::in_account(text, &range) => None,
             Self::Mac | Self::Ipv6 if surroundings::goes_on(text, &range) => None,
             Self::NotVersion => (!surroundings::is_version(text, &range)).then_some(range),
             Self::NotInRow => (!surroundings::in_row(text, &range)).then_some(range),

@@ -171,7 +171,7 @@ impl Detectors {
         let mut enough = false;
         spots::spots(raw, &self.least, |spot| {
             let goes_on = match spot {
-                Spot::At(at) | Spot::Encoded(at) => found(at..at + 1, Why::Any),
+                Spot::At(at) | Spot::Encoded(at) | Spot::Apart { start: at, .. } => found(at..at + 1, Why::Any),
                 Spot::Digits(run) => {
                     found(run.start..run.end, Why::Digits { count: full(run.count), dots: full(run.dots) })
                 }

@@ -1,14 +1,18 @@
-//! Texts written in escapes: percent signs, backslashes, HTML entities, quoted-printable. All at once, because they are mixed.
+//! Texts written in escapes: percent signs, backslashes, HTML entities and tags, quoted-printable. All at once, because they are
+//! mixed.
 
 use std::ops::Range;
 
 use crate::mapped::{Mapped, small};
+use crate::markup;
 
 /// The text with one layer of escapes taken off; `None` where there is none.
 pub(crate) fn peeled(text: &str) -> Option<Mapped> {
     let bytes = text.as_bytes();
     let printable = quoted_printable(bytes);
-    let begins = |byte: &u8| matches!(byte, b'%' | b'\\' | b'&') || (printable && *byte == b'=');
+    let tagged = memchr::memchr_iter(b'<', bytes).any(|at| markup::is_cut(bytes, at));
+    let begins =
+        |byte: &u8| matches!(byte, b'%' | b'\\' | b'&') || (printable && *byte == b'=') || (tagged && *byte == b'<');
     let mut at = bytes.iter().position(begins)?;
     let mut out: Vec<u8> = Vec::with_capacity(bytes.len());
     let mut from: Vec<u32> = Vec::with_capacity(bytes.len() + 1);
@@ -22,6 +26,9 @@ pub(crate) fn peeled(text: &str) -> Option<Mapped> {
             b'\\' => backslash(rest),
             b'&' => entity(rest),
             b'=' if printable && !is_number(out.last(), rest) => soft(rest),
+            b'<' if tagged => {
+                markup::between(bytes, at).map(|tags| (tags.seen.map_or(Letter::Nothing, Letter::Byte), tags.length))
+            }
             _ => None,
         };
         match escape {
@@ -137,7 +144,7 @@ fn unicode(rest: &[u8]) -> Option<(Letter, usize)> {
 }
 
 /// Entities that stand for signs which values are made of.
-const ENTITIES: [(&[u8], char); 33] = [
+const ENTITIES: [(&[u8], char); 41] = [
     (b"amp", '&'),
     (b"lt", '<'),
     (b"gt", '>'),
@@ -171,6 +178,14 @@ const ENTITIES: [(&[u8], char); 33] = [
     (b"thinsp", ' '),
     (b"Tab", '\t'),
     (b"NewLine", '\n'),
+    (b"middot", '.'),
+    (b"centerdot", '.'),
+    (b"bull", '.'),
+    (b"comma", ','),
+    (b"semi", ';'),
+    (b"verbar", '|'),
+    (b"vert", '|'),
+    (b"ast", '*'),
 ];
 
 /// What follows an ampersand; the length counts it.
@@ -230,7 +245,7 @@ fn is_number(before: Option<&u8>, rest: &[u8]) -> bool {
     }
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let letter = rest.get(digits).is_some_and(u8::is_ascii_alphabetic);
-    (digits >= 4 && !letter) || matches!(rest, [b'0'..=b'9', b'0'..=b'9', b'0'..=b'9', b'.', b'0'..=b'9', ..])
+    (digits >= 4 && !letter) || matches!(rest, [b'0'..=b'9', b'0'..=b'9', b'0'..=b'9', b'.' | b'%', b'0'..=b'9', ..])
 }
 
 /// What follows an equals sign of quoted-printable; the length counts the sign.

@@ -77,6 +77,31 @@ pub(crate) fn fold(c: char) -> Folded {
     }
 }
 
+/// Letters of other scripts that look like a digit; they are meant as one beside one.
+fn drawn_like(c: char) -> Option<char> {
+    match c {
+        '\u{41e}' | '\u{43e}' | '\u{39f}' | '\u{3bf}' | '\u{555}' | '\u{585}' => Some('0'),
+        '\u{406}' | '\u{456}' | '\u{4c0}' | '\u{4cf}' | '\u{399}' => Some('1'),
+        '\u{417}' | '\u{437}' | '\u{4e0}' => Some('3'),
+        '\u{427}' => Some('4'),
+        '\u{405}' => Some('5'),
+        '\u{431}' => Some('6'),
+        _ => None,
+    }
+}
+
+fn is_unseen(c: char) -> bool {
+    c.is_ascii() && matches!(fold(c), Folded::Drop)
+}
+
+/// The digit that a letter is drawn like, if a digit stands beside it.
+fn as_drawn(c: char, before: &str, behind: Option<&str>) -> char {
+    let Some(digit) = drawn_like(c) else { return c };
+    let last = before.bytes().next_back().is_some_and(|byte| byte.is_ascii_digit());
+    let next = behind.and_then(|behind| behind.bytes().next()).is_some_and(|byte| byte.is_ascii_digit());
+    if last || next { digit } else { c }
+}
+
 fn digit(value: u32) -> Folded {
     char::from_digit(value, 10).map_or(Folded::Keep, Folded::One)
 }
@@ -106,7 +131,11 @@ pub(crate) fn at(text: &[u8], at: usize) -> (usize, bool) {
     let character =
         text.get(at..at + length).and_then(|bytes| std::str::from_utf8(bytes).ok()).and_then(|s| s.chars().next());
     match character {
-        Some(character) => (length, !matches!(fold(character), Folded::Keep)),
+        Some(character) => {
+            let is_digit = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_digit);
+            let drawn = drawn_like(character).is_some() && (is_digit(at.checked_sub(1)) || is_digit(Some(at + length)));
+            (length, drawn || !matches!(fold(character), Folded::Keep))
+        }
         None => (1, true),
     }
 }
@@ -123,11 +152,12 @@ pub(crate) fn folded(text: &str) -> Option<Mapped> {
     if text.as_bytes().iter().all(plain) {
         return None;
     }
-    let first = text.char_indices().find(|(_, c)| !matches!(fold(*c), Folded::Keep)).map(|(at, _)| at)?;
+    let (first, _) =
+        text.char_indices().find(|(at, c)| !c.is_ascii() && self::at(text.as_bytes(), *at).1 || is_unseen(*c))?;
     let mut out = Mapped::same(text.get(..first)?, text.len());
     for (at, c) in text.char_indices().skip_while(|(at, _)| *at < first) {
         match fold(c) {
-            Folded::Keep => out.push(c, at),
+            Folded::Keep => out.push(as_drawn(c, out.text(), text.get(at + c.len_utf8()..)), at),
             Folded::Drop => {}
             Folded::One(c) => out.push(c, at),
             Folded::Many(letters, length) => {

@@ -10,12 +10,14 @@
 //! is found is cut out of the raw bytes (`redaction`), so that everything else stays byte for byte.
 
 mod action;
+mod apart;
 mod check;
 mod detectors;
 mod encoded;
 mod escapes;
 mod fold;
 mod mapped;
+mod markup;
 mod mask;
 mod material;
 mod open_key;

@@ -3,7 +3,7 @@
 //! The same pass reads a raw message (may it hold anything?) and a decoded text (where is it?). It is sound for raw JSON because
 //! what it looks for is ASCII, and JSON can break ASCII text only by escapes, which are spots themselves.
 
-use crate::fold;
+use crate::{apart, fold, markup};
 
 /// Something that a detector may begin from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +24,11 @@ pub(crate) enum Spot {
     },
     /// Bytes in hexadecimal, one by one: `6a 61 6e`, `6a:61`, `0x6a, 0x61`.
     Pairs {
+        start: usize,
+        end: usize,
+    },
+    /// Groups of digits with signs between them that numbers do not have.
+    Apart {
         start: usize,
         end: usize,
     },
@@ -89,7 +94,7 @@ const fn classes() -> [u8; 256] {
         if matches!(byte, b' ' | b'.' | b'-' | b'/' | b'(' | b')' | b'_' | b'+') {
             class |= SEPARATOR;
         }
-        if matches!(byte, b'@' | b'%' | b'\\' | b'&' | b':') || byte >= 0x80 || is_unseen(byte) {
+        if matches!(byte, b'@' | b'%' | b'\\' | b'&' | b':' | b'<') || byte >= 0x80 || is_unseen(byte) {
             class |= SIGN;
         }
         table[at] = class;
@@ -165,6 +170,7 @@ pub(crate) fn spots(text: &[u8], least: &Least, mut found: impl FnMut(Spot) -> b
                 spot.2 < least.colons || found(Spot::Colons { start: spot.0, end: spot.1, count: spot.2 })
             }
             b'%' | b'\\' | b'&' => !escapes(text, at) || found(Spot::Encoded(at)),
+            b'<' => !markup::is_cut(text, at) || found(Spot::Encoded(at)),
             0x80.. | 0..=8 | 0x0e..=0x1f | 0x7f => {
                 let (length, folds) = fold::at(text, at);
                 let goes_on = !folds || found(Spot::Encoded(at));
@@ -249,6 +255,13 @@ fn digit(
             run.end = at + 1;
             run.count += 1;
             return true;
+        }
+        // A letter ends a number for good; that is most of them, in digests and times.
+        if gap.first().is_some_and(|sign| !sign.is_ascii_alphanumeric())
+            && let Some(apart) = apart::number(text, *run, at)
+            && !found(Spot::Apart { start: apart.start, end: apart.end })
+        {
+            return false;
         }
         if !tell(*run, least, found) {
             return false;

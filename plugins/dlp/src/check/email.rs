@@ -46,6 +46,41 @@ pub fn holds(text: &str) -> bool {
     local.len() <= 128 && (quoted || plain) && is_domain(domain) && (!unspaced || is_common(domain))
 }
 
+/// `jane [at] example [dot] org`, `jane at example dot org`: the address that is meant is one. Where nothing but words or hyphens
+/// stand for its signs, it must end as many addresses do and not be a part of a sentence.
+pub fn spelled(text: &str) -> bool {
+    const WORDS: [&str; 14] =
+        ["the", "a", "an", "this", "that", "my", "our", "your", "his", "her", "its", "their", "some", "any"];
+    const OTHERS: [&str; 60] = [
+        "com", "org", "net", "edu", "gov", "info", "biz", "io", "co", "me", "ai", "app", "dev", "eu", "us", "uk", "ca",
+        "au", "nz", "ie", "de", "at", "ch", "fr", "be", "nl", "es", "pt", "it", "pl", "cz", "sk", "hu", "ro", "gr",
+        "se", "no", "dk", "fi", "ru", "ua", "tr", "il", "in", "cn", "jp", "kr", "tw", "hk", "sg", "th", "id", "vn",
+        "br", "mx", "ar", "cl", "za", "example", "local",
+    ];
+    let lower = text.to_ascii_lowercase();
+    let sign = |c: char| matches!(c, '[' | ']' | '(' | ')' | '{' | '}' | '<' | '>');
+    let bracketed = lower.contains(sign);
+    let spaced: String = lower.chars().map(|c| if sign(c) { ' ' } else { c }).collect();
+    // Between hyphens or underscores, between blanks, or the sign itself.
+    let mut parts = None;
+    for at in ["@", " at ", "_at_", "-at-"] {
+        parts = parts.or_else(|| spaced.rsplit_once(at));
+    }
+    let Some((local, domain)) = parts else { return false };
+    let mut dotted = domain.to_owned();
+    for dot in [" dot ", "_dot_", "-dot-", " punkt ", " point ", " . ", ". ", " ."] {
+        dotted = dotted.replace(dot, ".");
+    }
+    let (local, domain) = (local.trim(), dotted.trim());
+    let top = domain.rsplit('.').next().unwrap_or_default();
+    let first = domain.split('.').next().unwrap_or_default();
+    let hyphened = spaced.contains("_at_") || spaced.contains("-at-");
+    let known = bracketed || OTHERS.contains(&top);
+    // A name with hyphens may hold the word; it does not hold both.
+    let said = !hyphened || bracketed || spaced.contains("dot");
+    known && said && !WORDS.contains(&first) && !domain.contains([' ', '_']) && holds(&format!("{local}@{domain}"))
+}
+
 /// A word of a script without blanks before a name: `请看@app.route` is no address, though `用户@example.com` is.
 fn is_common(domain: &str) -> bool {
     const COMMON: [&str; 18] = [
@@ -108,6 +143,25 @@ mod tests {
             ("@example.org", false),
         ] {
             assert_eq!(holds(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn signs_in_words_are_signs_only_where_an_address_comes_of_it() {
+        for (text, expected) in [
+            ("jane [at] mail [dot] example [dot] org", true),
+            ("jane(at)example.org", true),
+            ("jane at example dot co dot uk", true),
+            ("jane_at_example_dot_com", true),
+            ("jane-at-example-dot-com", true),
+            ("jane@example[dot]com", true),
+            ("jane @ example . com", true),
+            ("look at the dot com", false),
+            ("look [at] this", false),
+            ("state-of-at-home.org", false),
+            ("one_at_a_time.py", false),
+        ] {
+            assert_eq!(spelled(text), expected, "{text}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::source;
+use super::{iban_country, source};
 
 /// How far before a match a word may stand that says what it is.
 const BEFORE: usize = 40;
@@ -231,6 +231,20 @@ pub fn escaped(text: &str, range: &Range<usize>) -> usize {
     }
 }
 
+/// Digits of an account whose checksum is wrong: it has its country before it, and its length.
+pub fn in_account(text: &str, range: &Range<usize>) -> bool {
+    const LONGEST: usize = 34;
+    let bytes = text.as_bytes();
+    let letter = |byte: &&u8| byte.is_ascii_alphanumeric();
+    let before = bytes.get(..range.start).unwrap_or_default().iter().rev().take(LONGEST).take_while(letter).count();
+    if before < 2 {
+        return false;
+    }
+    let behind = bytes.get(range.end..).unwrap_or_default().iter().take(LONGEST).take_while(letter).count();
+    let run = text.get(range.start - before..range.end + behind).unwrap_or_default();
+    iban_country::expected(run) == Some(run.len())
+}
+
 /// Digits in the middle of a digest or of another long identifier.
 pub fn in_digest(text: &str, range: &Range<usize>) -> bool {
     /// What may be written onto a number: `pan`, `card`, `exp1227`.
@@ -340,6 +354,19 @@ mod tests {
             ("4111 1111 1111 1111AKIAQYLPMN5HHHFPZAM2", "4111 1111 1111 1111", false),
         ] {
             assert_eq!(in_digest(text, &place(text, value)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn digits_of_an_account_are_no_card() {
+        for (text, value, expected) in [
+            ("LT563094599592617414", "563094599592617414", true),
+            ("x IE59TUVL30167344959524 y", "30167344959524", true),
+            ("LT5630945995926174", "5630945995926174", false),
+            ("pan4111111111111111", "4111111111111111", false),
+            ("4111111111111111", "4111111111111111", false),
+        ] {
+            assert_eq!(in_account(text, &place(text, value)), expected, "{text}");
         }
     }
 

@@ -112,7 +112,7 @@ fn renamed(part: &[u8]) -> usize {
 
 /// The name of the column that `at` lies in, of a table or of a statement that fills one.
 fn head_of(text: &str, at: usize) -> Option<Range<usize>> {
-    header(text, at).or_else(|| inserted(text, at))
+    header(text, at).or_else(|| inserted(text, at)).or_else(|| copied(text, at)).or_else(|| aligned(text, at))
 }
 
 /// Nothing beyond a line's length is read: this is asked for every number of a long text.
@@ -177,6 +177,43 @@ fn inserted(text: &str, at: usize) -> Option<Range<usize>> {
     None
 }
 
+/// `COPY t (id, ssn) FROM stdin;` with a row a line and tabs between values: the name in the place of the value.
+fn copied(text: &str, at: usize) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let before = at.saturating_sub(LONGEST_LINE)..at;
+    let window = bytes.get(before.clone())?;
+    let line = memchr::memrchr(b'\n', window)? + 1;
+    let column = window.get(line..)?.iter().filter(|byte| **byte == b'\t').count();
+    let word = memchr::memmem::rfind(window.get(..line)?, b") FROM ")?;
+    let open = memchr::memrchr(b'(', window.get(..word)?)? + 1;
+    let mut start = before.start + open;
+    for (index, name) in text.get(start..before.start + word)?.split(',').enumerate() {
+        if index == column {
+            return is_name(name).then(|| start..start + name.len());
+        }
+        start += name.len() + 1;
+    }
+    None
+}
+
+/// In a table whose columns are kept apart by blanks alone: the name that stands above.
+fn aligned(text: &str, at: usize) -> Option<Range<usize>> {
+    const GUTTER: &[u8] = b"  ";
+    let bytes = text.as_bytes();
+    let (head, before) = margins(bytes, at)?;
+    let first_end = memchr::memchr(b'\n', head)?;
+    let first = text.get(..first_end).filter(|first| at > first_end && first.contains("  "))?;
+    let line_start = before.start + memchr::memrchr(b'\n', bytes.get(before)?)? + 1;
+    let above = at - line_start;
+    // Nothing stands right before it, as nothing does before the name.
+    let alone = |line: &[u8], at: usize| at == 0 || line.get(..at).is_some_and(|before| before.ends_with(GUTTER));
+    if !alone(bytes.get(line_start..)?, above) || !alone(first.as_bytes(), above) {
+        return None;
+    }
+    let name = first.get(above..)?.split("  ").next().filter(|name| !name.trim().is_empty())?;
+    is_name(name).then(|| above..above + name.len())
+}
+
 /// The first line of prose or of code has commas too; the head of a column is a name and no more.
 fn is_name(head: &str) -> bool {
     const LONGEST: usize = 48;
@@ -215,6 +252,23 @@ mod tests {
         }
         for text in ["the values (7, 536228719)", "insert into t values (7, '536228719')", "VALUES 536228719"] {
             assert_eq!(inserted(text, text.find("5362").unwrap_or_default()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_of_a_dump_or_under_a_name_is_found_by_that_name() {
+        let dump =
+            "COPY public.people (id, ssn, passport) FROM stdin;\n7\t536228719\tX1234567\n8\t212097694\tX7654321\n\\.\n";
+        for (value, name) in [("536228719", "ssn"), ("X7654321", "passport")] {
+            let head = copied(dump, dump.find(value).unwrap_or_default());
+            assert_eq!(head.and_then(|head| dump.get(head)).map(str::trim), Some(name), "{value}");
+        }
+        let table = "id    passport    city\n7     X1234567    Bern\n8     X7654321    Rome";
+        let head = aligned(table, table.find("X7654321").unwrap_or_default());
+        assert_eq!(head.and_then(|head| table.get(head)), Some("passport"));
+        for text in ["a  b\nsay X1234567", "one line X1234567", "id    passport\nX1234567  7"] {
+            let head = aligned(text, text.find("X1234567").unwrap_or_default());
+            assert_ne!(head.and_then(|head| text.get(head)), Some("passport"), "{text}");
         }
     }
 

@@ -10,7 +10,7 @@ use super::seen::{BEFORE, Marks, Seen};
 use super::{Detectors, View, near};
 use crate::mapped::{Mapped, small};
 use crate::spots::{Spot, spots};
-use crate::{Action, encoded, escapes, fold};
+use crate::{Action, apart, encoded, escapes, fold};
 
 /// Something found, with its value as a reader would write it.
 #[derive(Debug, Clone)]
@@ -47,6 +47,16 @@ struct Layers {
 }
 
 type Runs = SmallVec<[Range<usize>; 8]>;
+
+/// What a text holds that has to be read in another way.
+struct Leads {
+    /// May be encoded texts.
+    runs: Runs,
+    /// Bytes that are written one by one.
+    pairs: Runs,
+    /// Numbers with signs between their groups that numbers do not have.
+    apart: Runs,
+}
 
 impl Detectors {
     /// Everything in a text that something is done about (`action`), sorted, not overlapping.
@@ -103,7 +113,10 @@ impl Detectors {
         budget: &mut usize,
         out: &mut Vec<Found>,
     ) {
-        let (runs, pairs) = self.plain(text, key, view, out);
+        let Leads { runs, pairs, apart } = self.plain(text, key, view, out);
+        for range in apart {
+            self.regrouped(text, &range, key, out);
+        }
         if let Some(peeled) = escapes::peeled(text) {
             let inner = peeled.text();
             if layers.peel == 0 || inner.len() > *budget {
@@ -184,8 +197,21 @@ impl Detectors {
         Found { rule, start: small(range.start), end: small(range.end), view: View::Unread, value: text.into() }
     }
 
-    /// The text as it stands. Returns the runs that may be encoded texts, and bytes that are written one by one.
-    fn plain(&self, text: &str, key: Option<&str>, view: View, out: &mut Vec<Found>) -> (Runs, Runs) {
+    /// A number whose groups stand apart, read as it is usually written. What is found there beside it was found before.
+    fn regrouped(&self, text: &str, range: &Range<usize>, key: Option<&str>, out: &mut Vec<Found>) {
+        let written = apart::written(text, range);
+        let first = out.len();
+        self.plain(written.text(), key, View::Folded, out);
+        map_back(out, first, &written);
+        let mut at = 0;
+        out.retain(|one| {
+            at += 1;
+            at <= first || (one.range().start <= range.start && range.end <= one.range().end)
+        });
+    }
+
+    /// The text as it stands. Returns what has to be read in another way.
+    fn plain(&self, text: &str, key: Option<&str>, view: View, out: &mut Vec<Found>) -> Leads {
         let mut seen = Seen { set: self, text, key, view, out, marks: Marks::new(), spoken: None, may: None };
         self.literals.each(text.as_bytes(), |literal, start, end| {
             for detector in self.begun.get(literal).into_iter().flatten() {
@@ -201,6 +227,7 @@ impl Detectors {
         }
         let mut runs = Runs::new();
         let mut pairs = Runs::new();
+        let mut apart = Runs::new();
         spots(text.as_bytes(), &self.least, |spot| {
             match spot {
                 Spot::At(at) => self.at.iter().for_each(|detector| seen.try_at(*detector, at..at + 1, BEFORE)),
@@ -219,12 +246,13 @@ impl Detectors {
                     join_lines(text.as_bytes(), &mut runs, start..end);
                 }
                 Spot::Pairs { start, end } => pairs.push(start..end),
+                Spot::Apart { start, end } => apart.push(start..end),
                 Spot::Colons { .. } | Spot::Encoded(_) => {}
             }
             true
         });
         runs.retain(|run| encoded::plausible(text.as_bytes().get(run.clone()).unwrap_or_default()));
-        (runs, pairs)
+        Leads { runs, pairs, apart }
     }
 
     pub(super) fn spoken(&self, text: &str, key: Option<&str>) -> SmallVec<[u64; 16]> {
