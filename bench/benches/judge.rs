@@ -132,7 +132,7 @@ fn exchange(tool: &(ToolName, Arc<ClassifiedTool>), rules: &Arc<TenantRules>, ar
 
 /// A thousand calls that differ in what the rules look at, so that nobody is flattered by remembering the last one.
 fn arguments() -> Vec<Value> {
-    let one = |limit| json!({"query": "teapots", "limit": limit, "customer": {"region": "US", "id": limit}});
+    let one = |limit: usize| json!({"query": "teapots", "limit": limit, "customer": {"region": "US", "id": limit}});
     (0..1000).map(one).collect()
 }
 
