@@ -1,6 +1,7 @@
 //! Judging one call among a thousand manifests, a hundred agent policies and ten rules in Rego: what a call costs, and what
 //! it costs to load all of it.
 
+use std::cell::Cell;
 use std::hint::black_box;
 use std::sync::Arc;
 
@@ -23,6 +24,10 @@ use gateway_protocol::Message;
 use gateway_sql::WrittenList;
 use serde_json::{Value, json};
 use uuid::Uuid;
+
+/// What the gateway itself runs with.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn name(place: usize) -> ToolName {
     let written = format!("crm-{}/tool_{place}", place % 20);
@@ -95,6 +100,18 @@ fn modules() -> Vec<AccessRow> {
     (0..10).map(one).collect()
 }
 
+/// The same, written so that only the interpreter can answer them.
+fn interpreted() -> Vec<AccessRow> {
+    let looped = |mut row: AccessRow| {
+        let text = row.rule_definition.to_string();
+        let text = text.replace("\\\"clerk\\\" in input.principal.roles", "input.principal.roles[_] == \\\"clerk\\\"");
+        let text = text.replace("input.arguments.limit >", "abs(input.arguments.limit) >");
+        row.rule_definition = serde_json::from_str(&text).unwrap_or_else(|error| unreachable!("{error}"));
+        row
+    };
+    modules().into_iter().map(looped).collect()
+}
+
 fn tenant(rows: &[AccessRow], policies: Vec<AgentPolicy>) -> Arc<TenantRules> {
     let (access, broken) = access::compile(rows, &[], None);
     assert!(broken.is_empty(), "{broken:?}");
@@ -113,8 +130,10 @@ fn exchange(tool: &(ToolName, Arc<ClassifiedTool>), rules: &Arc<TenantRules>, ar
     exchange
 }
 
-fn arguments() -> Value {
-    json!({"query": "teapots", "limit": 10, "customer": {"region": "US", "id": 7}})
+/// A thousand calls that differ in what the rules look at, so that nobody is flattered by remembering the last one.
+fn arguments() -> Vec<Value> {
+    let one = |limit: usize| json!({"query": "teapots", "limit": limit, "customer": {"region": "US", "id": limit}});
+    (0..1000).map(one).collect()
 }
 
 fn judge(criterion: &mut Criterion) {
@@ -125,11 +144,17 @@ fn judge(criterion: &mut Criterion) {
     let reader = SqlGrammars::new(Lists { postgres: written.into(), ..Lists::default() });
     let loaded = Policies::new(tools.clone(), Matrix::standard()).with_sql(Arc::new(reader));
     let chain = Chain::new(gateway_plugins::all(&loaded, |_| PluginMode::Enforce), Arc::new(loaded));
-    let mut run = |name: &str, tool: &(ToolName, Arc<ClassifiedTool>), rules: &Arc<TenantRules>, arguments: &Value| {
-        let fresh = || exchange(tool, rules, arguments);
+    let mut run = |name: &str, tool: &(ToolName, Arc<ClassifiedTool>), rules: &Arc<TenantRules>, calls: &[Value]| {
+        let turn = Cell::new(0);
+        let fresh = || {
+            turn.set((turn.get() + 1) % calls.len());
+            exchange(tool, rules, calls.get(turn.get()).unwrap_or(&Value::Null))
+        };
         // A call that is refused would measure the refusal.
-        if let Err((_, ruling)) = chain.admit(fresh()) {
-            unreachable!("{name}: {:?}", ruling.reasons);
+        for _ in calls {
+            if let Err((_, ruling)) = chain.admit(fresh()) {
+                unreachable!("{name}: {:?}", ruling.reasons);
+            }
         }
         criterion.bench_function(name, |bencher| {
             bencher.iter_batched(fresh, |exchange| black_box(chain.admit(exchange).is_ok()), BatchSize::SmallInput);
@@ -138,8 +163,9 @@ fn judge(criterion: &mut Criterion) {
     run("judge/without_rules", plain, &TenantRules::none(), &arguments());
     run("judge/without_rego", plain, &tenant(&[], policies()), &arguments());
     run("judge/with_rego", plain, &tenant(&modules(), policies()), &arguments());
+    run("judge/with_interpreted_rego", plain, &tenant(&interpreted(), policies()), &arguments());
     let query = format!("SELECT id, name FROM customers WHERE note <> '{}' ORDER BY id LIMIT 10", "x".repeat(430));
-    run("judge/classify_sql_500B", sql, &TenantRules::none(), &json!({ "sql": query }));
+    run("judge/classify_sql_500B", sql, &TenantRules::none(), &[json!({ "sql": query })]);
     criterion.bench_function("judge/load", |bencher| bencher.iter(|| black_box(tenant(&modules(), policies()))));
 }
 

@@ -5,6 +5,7 @@
 
 mod input;
 mod permission;
+mod plain;
 mod rbac;
 mod rego;
 #[cfg(test)]

@@ -306,3 +306,38 @@ async fn a_signed_notice_leads_people_to_the_page() {
     let page = world.client.send("GET", told["body"]["url"].as_str().unwrap(), &[], "").await;
     assert!(page.status == 200 && page.text().contains("something private"), "{}", page.text());
 }
+
+// Whom to tell is read again with the rest of the configuration; the sweep that tells goes on all the while.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_receiver_is_told_without_a_restart() {
+    let stub = Stub::start(&["delete"]).await;
+    let (nobody, port) = (portreeve_tests::environment::free_port(), portreeve_tests::environment::free_port());
+    let hook = |port: u16, secret: &str| json!({ "url": format!("http://127.0.0.1:{port}/hook"), "secret": secret });
+    let before = hook(nobody, "the secret of nobody");
+    let mut world = staged(Kind::Sqlite, &stub).set("approvals", json!({ "webhook": before })).start();
+    let pid = world.gateway().pid();
+    let taken = world.directory.path().join("taken.json");
+    let mut command = std::process::Command::new("python3");
+    command.arg("-c").arg(RECEIVER).arg(port.to_string()).arg(&taken);
+    let mut receiver = portreeve_tests::process::Process::start(&mut command, &world.directory.path().join("hook.log"));
+    receiver.wait_for_port(port);
+    let agent = world.agent("a-4", "A4");
+    let id = waits(&agent.call("crm/delete", json!({ "id": 1 })).await);
+    world.eventually("SELECT count(*) FROM approvals WHERE notify_after > asked_at AND notified_at IS NULL", 1).await;
+    let text = std::fs::read_to_string(world.config_path()).unwrap();
+    let mut config: Value = serde_json::from_str(&text).unwrap();
+    config["approvals"]["webhook"] = hook(port, "a secret of the test");
+    std::fs::write(world.config_path(), config.to_string()).unwrap();
+    for _ in 0..100 {
+        // Neither the one that was not there nor the one that is not ready yet makes the test wait.
+        world.database.sql("UPDATE approvals SET notify_after = asked_at WHERE notified_at IS NULL");
+        if world.database.count("SELECT count(*) FROM approvals WHERE notified_at IS NOT NULL") == 1 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    world.eventually("SELECT count(*) FROM approvals WHERE notified_at IS NOT NULL", 1).await;
+    let told: Value = serde_json::from_slice(&std::fs::read(&taken).unwrap()).unwrap();
+    assert_eq!((&told["good"], &told["body"]["approval_id"]), (&json!(true), &json!(id)), "{told}");
+    assert_eq!(world.gateway().pid(), pid, "nothing was restarted");
+}

@@ -103,6 +103,49 @@ async fn what_a_policy_in_shadow_would_come_to_is_told() {
     assert_eq!(flips(&report("enforced")), [("partial".to_owned(), "allow".to_owned(), "deny".to_owned(), 1)]);
 }
 
+// What enforcing it would turn is told first, and where nobody can be asked it is not done unless somebody said so.
+#[tokio::test]
+async fn a_policy_is_tried_before_it_is_enforced() {
+    let stub = Stub::start(&["read", "write"]).await;
+    let world = World::on(Kind::Sqlite).upstream("crm", json!({ "url": stub.url() })).manifests("crm", &TOOLS).start();
+    for (id, tool) in [("POL-1", "crm/write"), ("POL-2", "crm/other")] {
+        let rule = json!({ "condition": { "tool": tool }, "requirement": "prohibited" });
+        let new = json!({ "policy_id": id, "name": id, "severity": "high", "rule": rule });
+        assert_eq!(world.api("POST", "/api/policies", &world.admin_key, Some(new)).await.status, 201);
+    }
+    world.live().await;
+    let partial = world.agent("partial", "A3");
+    assert_eq!(partial.call("crm/write", json!({})).await.decision(), "allow", "in shadow");
+    assert_eq!(partial.call("crm/read", json!({})).await.decision(), "allow");
+    world.eventually("SELECT count(*) FROM audit_logs", 2).await;
+    let modes = || {
+        let listed = world.cli_json(&["policy", "list", "--tenant", "acme"]);
+        let mode =
+            |id: &str| listed.as_array().unwrap().iter().find(|line| line["policy"] == id).unwrap()["mode"].clone();
+        (mode("POL-1"), mode("POL-2"))
+    };
+    let refused = world.cli(&["policy", "mode", "POL-1", "enforce", "--tenant", "acme"]);
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(1), "{told}");
+    assert!(told.contains("ALLOW TO DENY  1 x partial crm/write") && told.contains("--yes"), "{told}");
+    assert_eq!(modes(), (json!("shadow"), json!("shadow")), "nothing was changed");
+    // Nothing that was done turns, so nobody has to agree.
+    let done = world.cli_json(&["policy", "mode", "POL-2", "enforce", "--tenant", "acme"]);
+    assert_eq!((flips(&done["trial"]), done["trial"]["replayed"].as_i64()), (vec![], Some(2)), "{done}");
+    let later = ["policy", "mode", "POL-1", "advisory", "--tenant", "acme"];
+    assert_eq!(world.cli_json(&later).get("trial"), None);
+    let done = world.cli_json(&["policy", "mode", "POL-1", "enforce", "--tenant", "acme", "--yes"]);
+    assert_eq!(flips(&done["trial"]), [("partial".to_owned(), "allow".to_owned(), "deny".to_owned(), 1)], "{done}");
+    assert_eq!(modes(), (json!("enforce"), json!("enforce")));
+    // What another rule refuses already is not this one's doing.
+    let rule = json!({ "condition": { "domain": "crm" }, "requirement": "prohibited" });
+    let new = json!({ "policy_id": "POL-3", "name": "POL-3", "severity": "high", "rule": rule });
+    assert_eq!(world.api("POST", "/api/policies", &world.admin_key, Some(new)).await.status, 201);
+    let done = world.cli_json(&["policy", "mode", "POL-3", "enforce", "--tenant", "acme", "--yes"]);
+    let tools: Vec<_> = done["trial"]["flips"].as_array().unwrap().iter().map(|flip| flip["tool"].clone()).collect();
+    assert_eq!(tools, [json!("crm/read")], "{done}");
+}
+
 #[tokio::test]
 async fn a_candidate_that_runs_beside_is_heard_and_not_obeyed() {
     let stub = Stub::start(&["read", "write"]).await;

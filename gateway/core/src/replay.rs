@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::chain::Chain;
+use crate::chain::{Chain, Ruling};
 use crate::classification::Classification;
 use crate::digest;
 use crate::identity::{Principal, PrincipalKind};
@@ -119,11 +119,28 @@ pub fn replay(candidate: &Candidate<'_>, call: &RecordedCall, tally: &mut Tally)
     match again(candidate, call) {
         Err(why) => tally.skip(why),
         Ok((from, imagined)) => {
-            let mut exchange = imagined.exchange(candidate.live);
-            let ruling = candidate.chain.judge(&mut exchange, &mut |_, run| run());
+            let ruling = judged(candidate, &imagined);
             tally.compare(call, from, Some(ruling.decision), ruling.reasons);
         }
     }
+}
+
+/// Asks the rules in force and the candidate about one recorded call. What other changes since then have turned is not the
+/// candidate's doing.
+pub fn replay_against(now: &Candidate<'_>, candidate: &Candidate<'_>, call: &RecordedCall, tally: &mut Tally) {
+    let asked = again(now, call).and_then(|(_, before)| again(candidate, call).map(|(_, after)| (before, after)));
+    match asked {
+        Err(why) => tally.skip(why),
+        Ok((before, after)) => {
+            let (from, ruling) = (judged(now, &before).decision, judged(candidate, &after));
+            tally.compare(call, from, Some(ruling.decision), ruling.reasons);
+        }
+    }
+}
+
+fn judged(candidate: &Candidate<'_>, imagined: &Imagined) -> Ruling {
+    let mut exchange = imagined.exchange(candidate.live);
+    candidate.chain.judge(&mut exchange, &mut |_, run| run())
 }
 
 /// What a candidate that ran beside said of this call, where that was something else.

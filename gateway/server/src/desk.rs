@@ -10,6 +10,7 @@ use gateway_core::ports::StoreError;
 use gateway_core::verdict::PolicyMode;
 use gateway_core::{Chain, Namespace, Policies};
 use gateway_store::Store;
+use uuid::Uuid;
 
 use crate::clock::SystemClock;
 use crate::compose::{chain, random_bytes};
@@ -59,15 +60,36 @@ pub async fn judging(store: &Store, loaded: LoadedPolicies) -> Result<(Arc<Chain
 
 /// The same, as if every row of a tenant were obeyed: what those in shadow and those that only advise would come to.
 pub async fn judging_enforced(store: &Store, loaded: LoadedPolicies) -> Result<(Arc<Chain>, Arc<Live>), StoreError> {
+    let live = obeying(store, &loaded, |_| true).await?;
+    Ok((Arc::new(chain(loaded)), live))
+}
+
+/// The rows as they are, and as they would be if this one were obeyed.
+pub async fn judging_with(
+    store: &Store,
+    loaded: LoadedPolicies,
+    policy: Uuid,
+) -> Result<(Arc<Chain>, Arc<Live>, Arc<Live>), StoreError> {
+    let then = obeying(store, &loaded, move |row| row == policy).await?;
+    let (chain, now) = judging(store, loaded).await?;
+    Ok((chain, now, then))
+}
+
+async fn obeying(
+    store: &Store,
+    loaded: &LoadedPolicies,
+    is_meant: impl Fn(Uuid) -> bool + Send + Sync + 'static,
+) -> Result<Arc<Live>, StoreError> {
     let as_written = compiler(&loaded.policies);
-    let enforced: live::Compiler = Arc::new(move |rows: &live::TenantRows| {
+    let obeyed: live::Compiler = Arc::new(move |rows: &live::TenantRows| {
         let mut rows = rows.clone();
-        rows.agent_policies.iter_mut().for_each(|row| row.mode = PolicyMode::Enforce);
-        rows.access_policies.iter_mut().for_each(|row| row.mode = Some(PolicyMode::Enforce));
+        let agents = rows.agent_policies.iter_mut().filter(|row| is_meant(row.id));
+        agents.for_each(|row| row.mode = PolicyMode::Enforce);
+        let access = rows.access_policies.iter_mut().filter(|row| is_meant(row.id));
+        access.for_each(|row| row.mode = Some(PolicyMode::Enforce));
         as_written(&rows)
     });
-    let live = live::read_once(store.live().as_ref(), &enforced).await?;
-    Ok((Arc::new(chain(loaded)), Arc::new(live)))
+    Ok(Arc::new(live::read_once(store.live().as_ref(), &obeyed).await?))
 }
 
 fn watched(config: &Config) -> Arc<dyn Fn() -> Vec<Namespace> + Send + Sync> {

@@ -36,6 +36,7 @@ use crate::config::{Config, Problem, Problems, nearest};
 use access::AccessFiles;
 pub use dlp::load_detectors;
 use dlp_rules::DlpFiles;
+pub use manifests::Beside;
 use manifests::Manifests;
 use rules::RuleFiles;
 pub use scan::Scanning;
@@ -96,6 +97,16 @@ pub fn load_policies(dir: Option<&Path>) -> Result<LoadedPolicies, Vec<Problem>>
 /// The policies of a configuration, for its upstreams.
 pub fn load_for(config: &Config) -> Result<LoadedPolicies, Vec<Problem>> {
     load(config.policies.as_deref(), Supabase::among(config.upstreams.keys()))
+}
+
+/// What the configuration's file of this namespace says of its tools beside their manifests.
+pub fn beside_manifests(config: &Config, namespace: &Namespace) -> Beside {
+    let files = match config.policies.as_deref() {
+        Some(dir) => files_of(dir, &mut Vec::new()),
+        None => embedded::all(),
+    };
+    let file = files.iter().find(|file| file.within("manifests", ".yaml") == Some(namespace.as_str()));
+    file.map(|file| Beside::of(&file.text)).unwrap_or_default()
 }
 
 /// Other policies than its own for the same upstreams.

@@ -17,6 +17,7 @@ use serde::Deserialize;
 
 use super::input::Reads;
 use super::permission::Pattern;
+use super::plain::Plain;
 use super::refused;
 
 /// The longest module.
@@ -44,6 +45,8 @@ pub(super) struct Module {
     pub reads: Reads,
     /// Empty: every tool.
     tools: Vec<Pattern>,
+    /// What it says plainly, for which no engine is asked.
+    plain: Plain,
     engine: Engine,
     /// Copies that have judged a call and may judge another: copying costs more than judging.
     idle: Mutex<Vec<Engine>>,
@@ -132,8 +135,9 @@ impl Module {
             return Err(format!("the module says neither `deny` nor `escalate` nor `allow`: {hint}"));
         }
         set_limit(&mut engine, LIMIT);
-        let idle = Mutex::default();
-        Ok(Self { name: name.to_owned(), mode, reads: Reads::of(text), tools, engine, idle, deny, escalate, allow })
+        let (name, reads, idle) = (name.to_owned(), Reads::of(text), Mutex::default());
+        let plain = Plain::read(text, &["deny", "escalate", "allow"]);
+        Ok(Self { name, mode, reads, tools, plain, engine, idle, deny, escalate, allow })
     }
 
     pub fn applies(&self, tool: &ToolName) -> bool {
@@ -141,35 +145,50 @@ impl Module {
     }
 
     pub fn judge(&self, input: &Value, say: &mut dyn FnMut(Verdict)) {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut engine = idle.unwrap_or_else(|| self.engine.clone());
-        engine.set_input(input.clone());
+        let mut used = None;
         let mut failed = false;
-        let mut ask = |rule: &Option<String>| {
-            let answer = engine.eval_rule(rule.clone()?);
+        let mut ask = |name: &str, rule: &Option<String>| {
+            let rule = rule.as_ref()?;
+            if let Some(answer) = self.plain.answer(name, input) {
+                return Some(Ok(answer));
+            }
+            let engine = used.get_or_insert_with(|| self.engine_for(input));
+            let answer = engine.eval_rule(rule.clone());
             failed |= answer.is_err();
             Some(answer)
         };
-        for (rule, denies) in [(&self.deny, true), (&self.escalate, false)] {
-            let Some(answer) = ask(rule) else { continue };
+        for (name, rule, denies) in [("deny", &self.deny, true), ("escalate", &self.escalate, false)] {
+            let Some(answer) = ask(name, rule) else { continue };
             match answer.map_err(|error| failure(&error)).and_then(reasons) {
                 Err(why) => say(refused(&self.name, &why)),
                 Ok(reasons) => reasons.iter().for_each(|reason| say(self.objection(reason, denies))),
             }
         }
-        match ask(&self.allow).map(|answer| answer.map_err(|error| failure(&error))) {
+        match ask("allow", &self.allow).map(|answer| answer.map_err(|error| failure(&error))) {
             None | Some(Ok(Value::Bool(true))) => {}
             Some(Ok(Value::Bool(false) | Value::Undefined)) => say(self.objection("does not allow this", true)),
             Some(Ok(_)) => say(refused(&self.name, "the policy failed: `allow` is neither true nor false")),
             Some(Err(why)) => say(refused(&self.name, &why)),
         }
-        // One that was stopped half way is not asked again, and none keeps what it was shown.
-        if !failed {
-            engine.set_input(Value::new_object());
-            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-            if idle.len() < MOST_IDLE {
-                idle.push(engine);
-            }
+        // One that was stopped half way is not asked again.
+        if let Some(engine) = used.filter(|_| !failed) {
+            self.keep(engine);
+        }
+    }
+
+    fn engine_for(&self, input: &Value) -> Engine {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut engine = idle.unwrap_or_else(|| self.engine.clone());
+        engine.set_input(input.clone());
+        engine
+    }
+
+    /// None keeps what it was shown.
+    fn keep(&self, mut engine: Engine) {
+        engine.set_input(Value::new_object());
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < MOST_IDLE {
+            idle.push(engine);
         }
     }
 

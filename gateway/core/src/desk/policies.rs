@@ -157,7 +157,8 @@ impl Desk {
         Ok(PolicyLine { active: false, ..found })
     }
 
-    async fn policy_named(&self, who: &Who, tenant: TenantId, policy: &str) -> Result<PolicyLine, DeskError> {
+    /// One of the tenant's own, by its `policy_id`, name or id.
+    pub async fn policy_named(&self, who: &Who, tenant: TenantId, policy: &str) -> Result<PolicyLine, DeskError> {
         let unknown = || DeskError::NotFound(format!("policy `{policy}`"));
         let lines = self.policies_of(who, tenant).await?;
         let mut found = lines.into_iter().filter(|line| line.policy == policy || line.id.to_string() == policy);

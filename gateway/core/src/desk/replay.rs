@@ -9,7 +9,7 @@ use crate::chain::Chain;
 use crate::live::Live;
 use crate::names::TenantId;
 use crate::ports::{CallCursor, RecordedCall};
-use crate::replay::{Candidate, Report, Tally, replay, told_beside};
+use crate::replay::{Candidate, Report, Tally, replay, replay_against, told_beside};
 
 const PAGE: i64 = 500;
 
@@ -33,6 +33,21 @@ impl Desk {
         let candidate = Candidate { chain, live, watched: &watched };
         let tally = Tally::new(chain.policies().digest.clone(), scope.since.map(|since| since.to_string()));
         self.each_call(who, scope, tally, |call, tally| replay(&candidate, call, tally)).await
+    }
+
+    /// The same, but what counts is what the candidate says otherwise than the rules in force: `chain` under other rows.
+    pub async fn replay_against(
+        &self,
+        who: &Who,
+        scope: &ReplayScope,
+        chain: &Chain,
+        (now, then): (&Arc<Live>, &Arc<Live>),
+    ) -> Result<Report, DeskError> {
+        let watched = (self.watched)();
+        let now = Candidate { chain, live: now, watched: &watched };
+        let then = Candidate { chain, live: then, watched: &watched };
+        let tally = Tally::new(chain.policies().digest.clone(), scope.since.map(|since| since.to_string()));
+        self.each_call(who, scope, tally, |call, tally| replay_against(&now, &then, call, tally)).await
     }
 
     /// What the candidate said that is configured to run beside the rules in force: only its objections were kept.

@@ -1,6 +1,7 @@
 //! `policy list|add|mode|remove|check`: what the tenant's policies say, and what their word is worth.
 
-use std::io::{BufRead, IsTerminal};
+mod trial;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use gateway_core::ports::{NewAccessPolicy, PolicyKind, RuleType};
 use gateway_core::rules::WrittenPolicy;
 use gateway_core::verdict::PolicyMode;
 use gateway_store::Store;
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -64,9 +66,12 @@ pub struct SetMode {
     /// The tenant's name or id
     #[arg(long)]
     tenant: String,
-    /// Do not ask before a policy is enforced
+    /// Enforce it whatever the recorded calls say, and do not ask
     #[arg(long)]
     yes: bool,
+    /// Try it on the calls from this time on, as 2026-11-16T00:00:00Z; otherwise on those of the last seven days
+    #[arg(long, value_name = "TIME")]
+    since: Option<Timestamp>,
     #[command(flatten)]
     common: Common,
 }
@@ -207,17 +212,23 @@ fn read_file(path: &Path) -> Result<WrittenPolicies, Failure> {
 async fn set_mode(args: &SetMode) -> Result<(), Failure> {
     let (store, desk) = opened(&args.common).await?;
     let tenant = tenant_named(&store, &args.tenant).await?;
-    if args.mode == PolicyMode::Enforce && !args.yes && std::io::stdin().is_terminal() {
-        eprint!("{} will be obeyed on every node within a second. Enforce it? [y/N] ", plain(&args.policy));
-        let mut answer = String::new();
-        std::io::stdin().lock().read_line(&mut answer)?;
-        if !matches!(answer.trim(), "y" | "Y" | "yes") {
-            return Err(Failure::new("nothing was changed"));
-        }
+    let unknown = |error| Failure::of(&error).with_hint("`portreeve policy list` names them all");
+    let found = desk.policy_named(&operator(), tenant.id, &args.policy).await.map_err(unknown)?;
+    // One that cannot be followed is refused below, and one that is obeyed already changes nothing.
+    let is_news = args.mode == PolicyMode::Enforce && found.mode != PolicyMode::Enforce && found.broken.is_none();
+    let tried = match is_news {
+        true => Some(trial::tried(&store, &desk, &args.common, &found, (tenant.id, args.since)).await?),
+        false => None,
+    };
+    if let Some(report) = tried.as_ref().filter(|_| !args.yes) {
+        trial::agreed(&found.policy, report)?;
     }
-    let changed = desk.set_policy_mode(&operator(), tenant.id, &args.policy, args.mode).await;
-    let changed = changed.map_err(|error| Failure::of(&error).with_hint("`portreeve policy list` names them all"))?;
-    args.common.output().answer(&changed, || format!("{} is in {}", plain(&changed.policy), changed.mode))?;
+    let changed = desk.set_policy_mode(&operator(), tenant.id, &args.policy, args.mode).await.map_err(unknown)?;
+    let document = trial::beside(&changed, tried.as_ref())?;
+    args.common.output().answer(&document, || {
+        let turned = tried.as_ref().map(|report| format!("{}\n", super::replay::told(report))).unwrap_or_default();
+        format!("{turned}{} is in {}", plain(&changed.policy), changed.mode)
+    })?;
     store.close().await;
     Ok(())
 }

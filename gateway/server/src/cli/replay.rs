@@ -77,7 +77,7 @@ pub async fn run(args: ReplayArgs) -> Result<(), Failure> {
     }
 }
 
-fn told(report: &Report) -> String {
+pub(super) fn told(report: &Report) -> String {
     let mut lines: Vec<_> = report.flips.iter().map(flip).collect();
     lines.push(format!("{} calls judged again, {} unchanged", report.replayed, report.unchanged));
     lines.extend(report.skipped.iter().map(|skipped| format!("{} left out: {}", skipped.count, skipped.why)));

@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use gateway_core::manifest::suggest;
 use gateway_core::ports::ToolDefinition;
-use gateway_core::{Classification, Namespace, Policies, Principal, ToolManifest};
+use gateway_core::{Classification, Namespace, Policies, Principal, RiskLevel, ToolManifest, ToolName};
 use gateway_upstream::list_tools;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Failure;
 use super::manifest::SuggestArgs;
 use super::output::{plain, print};
-use crate::policy_files::load_for;
+use crate::policy_files::{Beside, beside_manifests, load_for};
 
 pub async fn run(args: &SuggestArgs) -> Result<(), Failure> {
     let config = args.place.config()?;
@@ -28,50 +28,92 @@ pub async fn run(args: &SuggestArgs) -> Result<(), Failure> {
     let principal = Arc::new(Principal::anonymous());
     let tools = list_tools(&*server, &args.namespace, &principal).await.map_err(|error| Failure::of(&error))?;
     let loaded = load_for(&config)?;
-    print(draft(&args.namespace, &tools, &loaded.policies, upstream.trusted).trim_end())
+    let beside = beside_manifests(&config, &args.namespace);
+    print(draft(&args.namespace, &tools, &loaded.policies, &beside, upstream.trusted).trim_end())
 }
 
-fn draft(namespace: &Namespace, tools: &[ToolDefinition], policies: &Policies, trusted: bool) -> String {
+fn draft(
+    namespace: &Namespace,
+    tools: &[ToolDefinition],
+    policies: &Policies,
+    beside: &Beside,
+    trusted: bool,
+) -> String {
     let mut manifests = String::new();
     let mut handling = String::new();
     for tool in tools {
         let Suggested { manifest, classification, notes } = suggested(namespace, tool, policies, trusted);
-        let least = manifest.risk_level.classification();
-        let modes: Vec<_> = manifest.allowed_modes.iter().map(|mode| mode.as_str()).collect();
-        let id = scalar(manifest.id.as_str());
-        if let Some(about) = tool.definition.get("description").and_then(Value::as_str) {
-            manifests += &format!("  # {}\n", comment(about));
-        }
-        for note in notes {
-            manifests += &format!("  # {note}\n");
-        }
-        manifests += &format!(
-            "  - id: {id}\n    domain: {}\n    risk_level: {}\n    side_effects: {}\n    allowed_modes: [{}]\n",
-            scalar(&manifest.domain),
-            manifest.risk_level,
-            manifest.side_effects,
-            modes.join(", "),
-        );
-        // Only what is stricter than the risk level needs saying, and only that may be said.
-        let raised = least.raised_to(classification);
-        let mut said = String::new();
-        if raised != least {
-            said += &format!(
-                "    classification: {{ decision_type: {}, risk: {}, reversibility: {} }}\n",
-                raised.decision_type, raised.risk, raised.reversibility,
-            );
-        }
-        // What is sent to the open world leaves the house.
-        if tool.definition.pointer("/annotations/openWorldHint").and_then(Value::as_bool).unwrap_or(true) {
-            said += "    dlp: { egress: true }\n";
-        }
-        if !said.is_empty() {
-            handling += &format!("  {id}:\n{said}");
+        let about = tool.definition.get("description").and_then(Value::as_str).map(comment);
+        manifests += &entry(&manifest, about.into_iter().chain(notes));
+        handling += &handled(tool, &manifest, classification, beside);
+    }
+    // What is known of a tool that the server does not show now is still what somebody decided about it.
+    let is_listed = |name: &ToolName| tools.iter().any(|tool| tool.name == *name);
+    let own = policies.tools.iter().filter(|(name, _)| name.namespace() == namespace.as_str());
+    for (name, known) in own.filter(|(name, _)| !is_listed(name)) {
+        manifests += &entry(&known.manifest, ["the server does not list it".to_owned()]);
+        if let Some(written) = beside.handling.get(name.as_str()) {
+            handling += &said(name.as_str(), written);
         }
     }
+    let is_known = |name: &str| tools.iter().any(|tool| tool.name.as_str() == name) || is_own(policies, name);
+    let metadata = beside.metadata.iter().filter(|(name, _)| is_known(name));
+    let metadata: String = metadata.map(|(name, written)| said(name, written)).collect();
     let manifests = if manifests.is_empty() { "manifests: []\n".into() } else { format!("manifests:\n{manifests}") };
-    let handling = if handling.is_empty() { handling } else { format!("handling:\n{handling}") };
-    format!("{}{manifests}{handling}", heading(namespace))
+    let section = |name: &str, lines: String| if lines.is_empty() { lines } else { format!("{name}:\n{lines}") };
+    format!("{}{manifests}{}{}", heading(namespace), section("handling", handling), section("metadata", metadata))
+}
+
+fn is_own(policies: &Policies, name: &str) -> bool {
+    name.parse().is_ok_and(|name| policies.tool(&name).is_some())
+}
+
+fn entry(manifest: &ToolManifest, notes: impl IntoIterator<Item = String>) -> String {
+    let notes: String = notes.into_iter().map(|note| format!("  # {note}\n")).collect();
+    let modes: Vec<_> = manifest.allowed_modes.iter().map(|mode| mode.as_str()).collect();
+    format!(
+        "{notes}  - id: {}\n    domain: {}\n    risk_level: {}\n    side_effects: {}\n    allowed_modes: [{}]\n",
+        scalar(manifest.id.as_str()),
+        scalar(&manifest.domain),
+        manifest.risk_level,
+        manifest.side_effects,
+        modes.join(", "),
+    )
+}
+
+/// What was written of the tool's calls, and what its hints add.
+fn handled(tool: &ToolDefinition, manifest: &ToolManifest, found: Classification, beside: &Beside) -> String {
+    let mut written = beside.handling.get(tool.name.as_str()).cloned().unwrap_or_else(|| json!({}));
+    let Some(fields) = written.as_object_mut() else { return String::new() };
+    // Only what is stricter than the risk level needs saying, and only that may be said.
+    let least = manifest.risk_level.classification();
+    let raised = least.raised_to(found);
+    fields.remove("classification");
+    if raised != least {
+        let Classification { decision_type, risk, reversibility } = raised;
+        let raised = json!({"decision_type": decision_type, "risk": risk, "reversibility": reversibility});
+        fields.insert("classification".into(), raised);
+    }
+    // Where every call counts as that much already, nothing raises one to it.
+    if let Some(raises) = fields.get_mut("raise").and_then(Value::as_array_mut) {
+        let to = |raise: &Value| raise.get("to").and_then(Value::as_str).and_then(|to| to.parse::<RiskLevel>().ok());
+        raises.retain(|raise| to(raise).is_none_or(|to| to > manifest.risk_level));
+    }
+    // What is sent to the open world leaves the house, unless somebody said that it does not.
+    if tool.definition.pointer("/annotations/openWorldHint").and_then(Value::as_bool).unwrap_or(true) {
+        let dlp = fields.entry("dlp").or_insert_with(|| json!({}));
+        if let Some(dlp) = dlp.as_object_mut() {
+            dlp.entry("egress").or_insert(true.into());
+        }
+    }
+    said(tool.name.as_str(), &written)
+}
+
+/// One tool's part of a section, a line for each of its fields.
+fn said(name: &str, written: &Value) -> String {
+    let fields = written.as_object().into_iter().flatten();
+    let lines: String = fields.map(|(key, value)| format!("    {}: {value}\n", scalar(key))).collect();
+    if lines.is_empty() { lines } else { format!("  {}:\n{lines}", scalar(name)) }
 }
 
 struct Suggested {
@@ -145,11 +187,9 @@ fn comment(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
-    use gateway_core::AgentMode;
-    use serde_json::json;
-
     use super::*;
     use crate::policy_files::load_policies;
+    use gateway_core::AgentMode;
     fn load(draft: &str) -> Policies {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("manifests")).unwrap();
@@ -173,7 +213,7 @@ mod tests {
             tool("odd: \"name\" #1", json!({})),
         ];
         let none = load("manifests: []");
-        let policies = load(&draft(&namespace, &tools, &none, true));
+        let policies = load(&draft(&namespace, &tools, &none, &Beside::default(), true));
         for (tool, level, code) in [
             ("notes/search", "READ_ONLY", "D1-R2-total"),
             ("notes/peek", "READ_ONLY", "D1-R1-total"),
@@ -189,7 +229,12 @@ mod tests {
             );
         }
         assert_eq!(policies.tools.keys().filter(|tool| tool.namespace() == "notes").count(), 4);
-        assert!(load(&draft(&namespace, &[], &none, true)).tools.keys().all(|tool| tool.namespace() != "notes"));
+        assert!(
+            load(&draft(&namespace, &[], &none, &Beside::default(), true))
+                .tools
+                .keys()
+                .all(|tool| tool.namespace() != "notes")
+        );
     }
 
     // A hint raises and never lowers: not what is in force, and nothing at all for a server that nobody vouches for.
@@ -214,7 +259,7 @@ mod tests {
              - { id: notes/shown, domain: notes, risk_level: READ_ONLY, side_effects: false, allowed_modes: [SHADOW] }\n",
         );
         for (trusted, new) in [(true, "READ_ONLY"), (false, "HIGH_WRITE")] {
-            let text = draft(&namespace, &tools, &shipped, trusted);
+            let text = draft(&namespace, &tools, &shipped, &Beside::default(), trusted);
             let drafted = load(&text);
             let level = |name: &str| drafted.tool(&name.parse().unwrap()).unwrap().manifest.risk_level.as_str();
             assert_eq!(
@@ -228,5 +273,52 @@ mod tests {
             assert!(text.contains("# the server says READ_ONLY; HIGH_WRITE stays"), "{text}");
             assert_eq!(text.contains("# the server says READ_ONLY; it is not marked `trusted`"), !trusted, "{text}");
         }
+    }
+
+    // What an operator wrote of a tool's calls is in the next draft too, also of tools that are not shown today.
+    #[test]
+    fn a_draft_keeps_what_was_written_beside() {
+        let namespace: Namespace = "notes".parse().unwrap();
+        let tool = |name: &str, annotations: Value| ToolDefinition {
+            name: format!("notes/{name}").parse().unwrap(),
+            definition: json!({"name": name, "annotations": annotations}),
+        };
+        let manifest = |name: &str| {
+            format!(
+                "  - {{ id: notes/{name}, domain: notes, risk_level: LOW_WRITE, side_effects: true, allowed_modes: [PARTIAL_AUTO, FULL_AUTO] }}\n"
+            )
+        };
+        let file = format!(
+            "manifests:\n{}{}{}handling:\n  \
+             notes/send:\n    action_type: external_communication\n    dlp: {{ result: {{ aws_access_key: block }}, egress: false }}\n    \
+             raise: [{{ when: {{ count: {{ gt: 10 }} }}, to: HIGH_WRITE }}]\n  \
+             notes/gone:\n    sql: {{ argument: q, dialect: postgres }}\n    context: {{ amount: total.value }}\n  \
+             notes/label:\n    classification: {{ decision_type: D3, risk: R2, reversibility: partial }}\n    injection: block\n\
+             metadata:\n  notes/label: {{ category: labels, tags: [\"a: b\"] }}\n",
+            manifest("send"),
+            manifest("gone"),
+            manifest("label"),
+        );
+        let (before, beside) = (load(&file), Beside::of(&file));
+        let tools = [
+            tool("send", json!({"destructiveHint": false})),
+            tool("label", json!({"destructiveHint": false, "openWorldHint": false})),
+        ];
+        let text = draft(&namespace, &tools, &before, &beside, true);
+        let after = load(&text);
+        for name in ["notes/send", "notes/gone", "notes/label"] {
+            let name = name.parse().unwrap();
+            let (was, is) = (before.tool(&name).unwrap(), after.tool(&name).unwrap());
+            assert_eq!(was.handling, is.handling, "{name}\n{text}");
+            assert_eq!((&was.manifest, &was.metadata), (&is.manifest, &is.metadata), "{name}\n{text}");
+            assert!(is.classification.raised_to(was.classification) == is.classification, "{name}\n{text}");
+        }
+        assert!(text.contains("# the server does not list it\n  - id: notes/gone"), "{text}");
+        let worse = [tool("send", json!({"destructiveHint": true}))];
+        let worse = load(&draft(&namespace, &worse, &before, &beside, true));
+        let send = worse.tool(&"notes/send".parse().unwrap()).unwrap();
+        assert_eq!((send.manifest.risk_level.as_str(), send.handling.raises.len()), ("HIGH_WRITE", 0));
+        // What was drafted is drafted again, word for word.
+        assert_eq!(draft(&namespace, &tools, &after, &Beside::of(&text), true), text);
     }
 }

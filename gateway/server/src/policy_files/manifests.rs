@@ -86,6 +86,23 @@ struct WrittenRaise {
     classification: Option<Classification>,
 }
 
+/// What stands beside the manifests of one file, tool by tool and as it is written.
+#[derive(Default)]
+pub struct Beside {
+    pub handling: BTreeMap<String, Value>,
+    pub metadata: BTreeMap<String, Value>,
+}
+
+impl Beside {
+    /// Of a file that could be loaded: what is wrong with it is told elsewhere.
+    pub fn of(text: &str) -> Self {
+        let mut told = Problems::of("");
+        let written: Option<WrittenFile> = parse(text, &mut told).and_then(|tree| read(tree, "", &mut told));
+        let WrittenFile { handling, metadata, .. } = written.unwrap_or_default();
+        Self { handling, metadata }
+    }
+}
+
 /// The tools of all files read so far.
 #[derive(Default)]
 pub struct Manifests {
