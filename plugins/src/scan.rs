@@ -137,12 +137,13 @@ impl DefinitionScanner {
     pub fn heard(&self, text: &str) -> Vec<&str> {
         self.phrases.heard(text, &self.harmless)
     }
-}
 
-/// The clues of every passage of a definition, for whoever learns weights from them (`plugins/training`).
-pub fn clues_of(tool: &Value) -> Vec<Vec<String>> {
-    let prose = places(tool).into_iter().filter(|place| place.kind == Kind::Prose && !place.is_formal());
-    prose.flat_map(|place| learned::passages(place.text).map(|(_, clues)| clues).collect::<Vec<_>>()).collect()
+    /// The clues of every passage of a definition, for whoever learns weights from them (`plugins/training`).
+    pub fn clues(&self, tool: &Value) -> Vec<Vec<String>> {
+        let places = places(tool);
+        let reading = self.sense.read(tool, &places, &[], "", &self.harmless);
+        self.learned.clues(&reading, &self.sense).into_iter().map(|(_, clues)| clues).collect()
+    }
 }
 
 /// Where the rules put what they find.
@@ -187,8 +188,9 @@ impl Scanner for DefinitionScanner {
             hidden_text::look_at(place, &mut findings);
         }
         self.phrases.look_at(&places, accepted, server, &self.harmless, &mut findings);
-        self.sense.look_at(tool, &places, accepted, server, &self.harmless, &mut findings);
-        self.learned.look_at(&places, &mut findings);
+        let reading = self.sense.read(tool, &places, accepted, server, &self.harmless);
+        self.sense.look_at(&reading, &mut findings);
+        self.learned.look_at(&reading, &self.sense, &mut findings);
         findings.found
     }
 }

@@ -24,12 +24,12 @@ warnings.simplefilter("ignore", ConvergenceWarning)
 
 def tools(path):
     for line in open(path, encoding="utf-8"):
-        if not line.strip():
+        if not line.strip() or line.startswith("# "):
             continue
         if path.endswith(".jsonl"):
             yield json.loads(line)["tool"]
             continue
-        name, *rest = line.rstrip("\n").split(" | ")
+        name, *rest = line.rstrip("\n").replace("\\n", "\n").split(" | ")
         description, *parameters = rest or [name]
         pairs = [one.split(": ", 1) for one in parameters]
         properties = {pair[0]: {"type": "string", "description": pair[-1]} for pair in pairs}
@@ -43,13 +43,14 @@ def clues(program, paths):
 
 
 def matrix(passages, places):
-    """A row a passage; clues share what they say, as in `Weights::score`."""
+    """A row a passage; words share what they say, and meanings do, as in `Weights::score`."""
     rows, columns, values = [], [], []
     for row, passage in enumerate(passages):
-        known = [places[clue] for clue in passage if clue in places]
-        rows += [row] * len(known)
-        columns += known
-        values += [1 / np.sqrt(max(len(known), 1))] * len(known)
+        known = [clue for clue in passage if clue in places]
+        for share in [[c for c in known if not c.startswith("@")], [c for c in known if c.startswith("@")]]:
+            rows += [row] * len(share)
+            columns += [places[clue] for clue in share]
+            values += [1 / np.sqrt(max(len(share), 1))] * len(share)
     return sparse.csr_matrix((values, (rows, columns)), shape=(len(passages), len(places)))
 
 
@@ -59,7 +60,7 @@ def learn(poisoned, honest, more, places, strength):
     bad = matrix(passages, places)
     good = sparse.vstack([matrix(honest, places), matrix(more, places)])
     chosen = np.ones(len(passages), bool)
-    for _ in range(6):
+    for _ in range(4):
         # What stands beside the poison is honest, and in the same hand: how somebody writes is no clue.
         beside = bad[~chosen]
         rows = sparse.vstack([bad[chosen], beside, good])
@@ -67,7 +68,7 @@ def learn(poisoned, honest, more, places, strength):
         weight = np.r_[
             np.full(chosen.sum(), 3.0), np.full(beside.shape[0], 2.0), np.full(len(honest), 2.0), np.ones(len(more))
         ]
-        model = LogisticRegression(C=strength, max_iter=300).fit(rows, truth, sample_weight=weight)
+        model = LogisticRegression(C=strength, max_iter=150, tol=1e-3, solver="liblinear").fit(rows, truth, sample_weight=weight)
         score = model.decision_function(bad)
         chosen = score > 0.5
         for tool in range(len(poisoned)):
@@ -77,23 +78,11 @@ def learn(poisoned, honest, more, places, strength):
     return model
 
 
-def main():
-    asked = argparse.ArgumentParser()
-    asked.add_argument("--clues", required=True)
-    asked.add_argument("--poisoned", nargs="+", required=True)
-    asked.add_argument("--honest", nargs="+", required=True)
-    asked.add_argument("--more", nargs="*", default=[])
-    asked.add_argument("--out", required=True)
-    asked.add_argument("--quiet", type=float, default=-0.6)
-    asked.add_argument("--loud", type=float, default=3.6)
-    asked.add_argument("--strength", type=float, default=8.0)
-    asked.add_argument("--keep", type=int, default=6000, help="clues in the file")
-    given = asked.parse_args()
-    poisoned = clues(given.clues, given.poisoned)
+def pruned(poisoned, honest, more, given):
+    """Learns with every clue, then again with the heaviest."""
     # The same sentence in a hundred tools is one sentence.
-    honest = sorted({tuple(passage) for tool in clues(given.clues, given.honest) for passage in tool})
-    more = {tuple(passage) for tool in clues(given.clues, given.more) for passage in tool} if given.more else set()
-    more = sorted(more.difference(honest))
+    honest = sorted({tuple(passage) for tool in honest for passage in tool})
+    more = sorted({tuple(passage) for tool in more for passage in tool}.difference(honest))
     seen = {}
     for passage in [passage for tool in poisoned for passage in tool] + honest + more:
         for clue in passage:
@@ -102,7 +91,23 @@ def main():
     first = learn(poisoned, honest, more, {clue: at for at, clue in enumerate(known)}, given.strength)
     heaviest = sorted(range(len(known)), key=lambda at: (-abs(first.coef_[0][at]), known[at]))[: given.keep]
     known = sorted(known[at] for at in heaviest)
-    model = learn(poisoned, honest, more, {clue: at for at, clue in enumerate(known)}, given.strength)
+    return learn(poisoned, honest, more, {clue: at for at, clue in enumerate(known)}, given.strength), known
+
+
+def main():
+    asked = argparse.ArgumentParser()
+    asked.add_argument("--clues", required=True)
+    asked.add_argument("--poisoned", nargs="+", required=True)
+    asked.add_argument("--honest", nargs="+", required=True)
+    asked.add_argument("--more", nargs="*", default=[])
+    asked.add_argument("--out", required=True)
+    asked.add_argument("--quiet", type=float, default=-0.3)
+    asked.add_argument("--loud", type=float, default=1.2)
+    asked.add_argument("--strength", type=float, default=2.0)
+    asked.add_argument("--keep", type=int, default=14000, help="clues in the file")
+    given = asked.parse_args()
+    poisoned = clues(given.clues, given.poisoned)
+    model, known = pruned(poisoned, clues(given.clues, given.honest), clues(given.clues, given.more), given)
     with open(given.out, "w", encoding="utf-8") as out:
         for value, name in [(model.intercept_[0], "=start"), (given.quiet, "=quiet"), (given.loud, "=loud")]:
             out.write(f"{value:.2f}\t{name}\n")
@@ -111,4 +116,5 @@ def main():
                 out.write(f"{weight:.2f}\t{clue}\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -11,9 +11,9 @@ mod clues;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use super::places::{Kind, Place};
+use super::sense::{Reading, Sense, Sentence};
 use super::{Findings, INSTRUCTIONS};
-pub use clues::passages;
+use clues::{name_words, passages};
 
 const WEIGHTS: &str = include_str!("learned/weights.txt");
 /// What every passage starts from.
@@ -22,6 +22,8 @@ const START: &str = "=start";
 const QUIET: &str = "=quiet";
 /// Above this it does not, even where no rule knows its words.
 const LOUD: &str = "=loud";
+/// How a clue begins that is not words but what they are about.
+const MEANING: char = '@';
 /// As many clues are named in a finding.
 const NAMED: usize = 4;
 const LONGEST_SHOWN: usize = 160;
@@ -48,11 +50,15 @@ impl Weights {
         Self { start: said(START, 0.0), quiet, loud, of }
     }
 
-    /// Clues that are known share what they say: many of them make a passage long, not worse.
+    /// Clues that are known share what they say: many of them make a passage long, not worse. Words share with words, and
+    /// meanings with meanings.
     fn score(&self, clues: &[String]) -> f32 {
-        let known: Vec<f32> = clues.iter().filter_map(|clue| self.of.get(clue.as_str()).copied()).collect();
-        let many = u16::try_from(known.len()).unwrap_or(u16::MAX).max(1);
-        self.start + known.iter().sum::<f32>() / f32::from(many).sqrt()
+        let (mut words, mut meanings) = (Voice::default(), Voice::default());
+        for clue in clues {
+            let Some(weight) = self.of.get(clue.as_str()) else { continue };
+            if clue.starts_with(MEANING) { meanings.hear(*weight) } else { words.hear(*weight) }
+        }
+        self.start + words.says() + meanings.says()
     }
 
     fn heaviest<'c>(&self, clues: &'c [String]) -> Vec<&'c str> {
@@ -63,11 +69,22 @@ impl Weights {
     }
 }
 
-struct Worst<'p> {
-    score: f32,
-    path: &'p str,
-    text: String,
-    clues: Vec<String>,
+/// What several clues come to.
+#[derive(Default)]
+struct Voice {
+    sum: f32,
+    many: u16,
+}
+
+impl Voice {
+    fn hear(&mut self, weight: f32) {
+        self.sum += weight;
+        self.many = self.many.saturating_add(1);
+    }
+
+    fn says(&self) -> f32 {
+        self.sum / f32::from(self.many.max(1)).sqrt()
+    }
 }
 
 impl Learned {
@@ -75,30 +92,36 @@ impl Learned {
         self.0.get_or_init(|| Weights::read(WEIGHTS))
     }
 
+    /// Every passage of a definition: the sentence it is of, and its clues.
+    pub fn clues<'r, 'p>(&self, reading: &'r Reading<'p>, sense: &Sense) -> Vec<(&'r Sentence<'p>, Vec<String>)> {
+        let called = name_words(&reading.called);
+        let of = |sentence: &'r Sentence<'p>| {
+            let own = (!sentence.states).then_some(&called);
+            let cut = passages(sentence.text, &sense.named(sentence), own);
+            cut.into_iter().map(move |clues| (sentence, clues))
+        };
+        reading.sentences.iter().flat_map(of).collect()
+    }
+
     /// Takes back what only sounds like an order, and adds what nobody else heard.
-    pub fn look_at(&self, places: &[Place<'_>], findings: &mut Findings<'_>) {
+    pub fn look_at(&self, reading: &Reading<'_>, sense: &Sense, findings: &mut Findings<'_>) {
         let weights = self.weights();
-        let Some(worst) = worst(weights, places) else { return };
-        if worst.score < weights.quiet {
+        let scored = self.clues(reading, sense).into_iter().map(|(of, clues)| (weights.score(&clues), of, clues));
+        let Some((score, sentence, clues)) = scored.reduce(|worst, one| if one.0 > worst.0 { one } else { worst })
+        else {
+            return;
+        };
+        if score < weights.quiet {
             findings.found.retain(|finding| finding.rule != INSTRUCTIONS);
         }
-        if worst.score > weights.loud && !findings.found.iter().any(|finding| finding.rule == INSTRUCTIONS) {
-            let shown: String = worst.text.trim().chars().take(LONGEST_SHOWN).collect();
-            let named = weights.heaviest(&worst.clues).join(", ");
-            findings.say(INSTRUCTIONS, worst.path, format!("reads like an order to the model: \"{shown}\" ({named})"));
+        if score > weights.loud && !findings.found.iter().any(|finding| finding.rule == INSTRUCTIONS) {
+            let shown: String = sentence.text.trim().chars().take(LONGEST_SHOWN).collect();
+            let named = weights.heaviest(&clues).join(", ");
+            findings.say(
+                INSTRUCTIONS,
+                sentence.path,
+                format!("reads like an order to the model: \"{shown}\" ({named})"),
+            );
         }
     }
-}
-
-fn worst<'p>(weights: &Weights, places: &'p [Place<'p>]) -> Option<Worst<'p>> {
-    let mut worst: Option<Worst<'p>> = None;
-    for place in places.iter().filter(|place| place.kind == Kind::Prose && !place.is_formal()) {
-        for (text, clues) in passages(place.text) {
-            let score = weights.score(&clues);
-            if worst.as_ref().is_none_or(|known| score > known.score) {
-                worst = Some(Worst { score, path: &place.path, text: text.to_owned(), clues });
-            }
-        }
-    }
-    worst
 }

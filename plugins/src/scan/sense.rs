@@ -79,6 +79,7 @@ pub struct WrittenSign {
 
 pub struct Sense {
     concepts: RegexSet,
+    names: Vec<String>,
     topical: u64,
     own: u64,
     addresses: u64,
@@ -88,6 +89,23 @@ pub struct Sense {
 struct Sign {
     family: String,
     all: Vec<u64>,
+}
+
+/// A definition as it was understood.
+pub struct Reading<'p> {
+    /// What the tool is called, as one says it.
+    pub called: String,
+    pub sentences: Vec<Sentence<'p>>,
+    /// Its parameters' names, with what they are about.
+    names: Vec<(String, u64)>,
+}
+
+pub struct Sentence<'p> {
+    pub path: &'p str,
+    pub text: &'p str,
+    /// It is the one that says what the tool does.
+    pub states: bool,
+    on: u64,
 }
 
 /// What the reading of one tool's sentences depends on.
@@ -163,23 +181,22 @@ impl Sense {
             }
             RegexSet::empty()
         });
-        Self { concepts: set, topical, own, addresses, signs: compiled }
+        let names = concepts.keys().cloned().collect();
+        Self { concepts: set, names, topical, own, addresses, signs: compiled }
     }
 
-    pub fn look_at(
+    /// Every sentence of the definition with what it is about.
+    pub fn read<'p>(
         &self,
         tool: &Value,
-        places: &[Place<'_>],
+        places: &'p [Place<'p>],
         accepted: &[Accepted<'_>],
         server: &str,
         harmless: &Harmless,
-        findings: &mut Findings<'_>,
-    ) {
+    ) -> Reading<'p> {
         let subject = self.subject(tool, accepted, server);
-        for (name, about) in &subject.parameters {
-            self.judge(*about & !subject.topic | NAME, "/inputSchema", &format!("`{name}`"), findings);
-        }
         let taken = subject.parameters.iter().fold(0, |all, (_, about)| all | about) & self.own;
+        let mut read = Vec::new();
         for place in places.iter().filter(|place| place.kind == Kind::Prose && !place.is_formal()) {
             let parameter = place.parameter().map(|name| self.about(&spoken(name)));
             for (at, sentence) in sentences(place.text).enumerate() {
@@ -193,9 +210,31 @@ impl Sense {
                 let slot = |(name, about): &(String, u64)| about & private == 0 && stands_as_field(&text, name);
                 on |= if subject.parameters.iter().any(slot) { SLOT } else { 0 };
                 on |= if subject.strangers.iter().any(|name| stands_alone(&text, name)) { STRANGER } else { 0 };
-                self.judge(on, &place.path, "it", findings);
+                let states = at == 0 && place.path == "/description";
+                read.push(Sentence { path: &place.path, text: sentence, states, on });
             }
         }
+        let names = subject.parameters.into_iter().map(|(name, about)| (name, about & !subject.topic | NAME)).collect();
+        let called = spoken(tool.get("name").and_then(Value::as_str).unwrap_or_default());
+        Reading { called, sentences: read, names }
+    }
+
+    /// Reports what should not have met.
+    pub fn look_at(&self, reading: &Reading<'_>, findings: &mut Findings<'_>) {
+        for (name, on) in &reading.names {
+            self.judge(*on, "/inputSchema", &format!("`{name}`"), findings);
+        }
+        for sentence in &reading.sentences {
+            self.judge(sentence.on, sentence.path, "it", findings);
+        }
+    }
+
+    /// What a sentence is about, in the words of the file, in one order.
+    pub fn named(&self, sentence: &Sentence<'_>) -> Vec<&str> {
+        let seen = SEEN_HERE.iter().filter(|(_, bit)| sentence.on & bit != 0).map(|(name, _)| *name);
+        let concepts =
+            self.names.iter().enumerate().filter(|(at, _)| bit(*at).is_some_and(|bit| sentence.on & bit != 0));
+        concepts.map(|(_, name)| name.as_str()).chain(seen).collect()
     }
 
     fn judge(&self, on: u64, path: &str, what: &str, findings: &mut Findings<'_>) {

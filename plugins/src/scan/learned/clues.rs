@@ -1,4 +1,5 @@
-//! The clues of a passage: its words, and the pairs and triples of words in it.
+//! The clues of a passage: its words with their pairs and triples (`keep this`, `send _ user`), the words of the tool's name in it
+//! (`own invoice`), and the concepts of the sentence with what meets there (`@secret@transfer`).
 //!
 //! Words are cut to their first letters, which is a stem in most languages; addresses, paths, numbers and names are one word
 //! each for all of their kind. Scripts without blanks are read by pairs of characters. A long sentence is read in passages that
@@ -9,7 +10,6 @@ use std::collections::BTreeSet;
 use unicode_script::{Script, UnicodeScript};
 
 use crate::scan::fold::readable;
-use crate::scan::sense::sentences::sentences;
 
 /// Words of one passage, and how far the next one begins behind it.
 const PASSAGE: usize = 32;
@@ -17,29 +17,61 @@ const STEP: usize = 16;
 /// Fewer say nothing to anybody.
 const FEWEST: usize = 3;
 const STEM: usize = 7;
+/// More words of the name than this in one passage say no more.
+const MOST_OWN: usize = 2;
 /// Hosts are told by how they end.
 const ENDS: [&str; 7] = ["example", "com", "net", "org", "io", "dev", "test"];
 
-/// Every passage of a text with its clues, each clue once.
-pub fn passages(text: &str) -> impl Iterator<Item = (&str, Vec<String>)> {
-    sentences(text).flat_map(|sentence| {
-        let words = words(&readable(sentence));
-        let starts = (0..words.len().max(1)).step_by(STEP).filter(|at| *at == 0 || at + STEP < words.len());
-        let cut: Vec<_> =
-            starts.map(|at| clues(words.get(at..(at + PASSAGE).min(words.len())).unwrap_or(&[]))).collect();
-        cut.into_iter().filter(|clues| !clues.is_empty()).map(move |clues| (sentence, clues))
-    })
-}
-
-fn clues(words: &[String]) -> Vec<String> {
+/// The clues of each passage of a sentence, each clue once. `meant` is what the sentence is about; `called` are the words of the
+/// tool's name, unless the sentence is the one that explains it.
+pub fn passages(sentence: &str, meant: &[&str], called: Option<&BTreeSet<String>>) -> Vec<Vec<String>> {
+    let words = words(&readable(sentence));
     if words.len() < FEWEST {
         return Vec::new();
     }
+    let starts = (0..words.len()).step_by(STEP).filter(|at| *at == 0 || at + STEP < words.len());
+    let cut = starts.filter_map(|at| words.get(at..(at + PASSAGE).min(words.len())));
+    cut.map(|passage| {
+        let mut found = of_words(passage);
+        of_name(passage, called, &mut found);
+        of_meaning(meant, &mut found);
+        found.into_iter().collect()
+    })
+    .collect()
+}
+
+/// The words of a tool's name, as they are met in sentences.
+pub fn name_words(called: &str) -> BTreeSet<String> {
+    called.split_whitespace().map(|word| word.chars().take(STEM).collect()).collect()
+}
+
+/// Words, words that follow one another, and pairs with one or two others between them.
+fn of_words(words: &[String]) -> BTreeSet<String> {
     let mut found: BTreeSet<String> = words.iter().cloned().collect();
     for many in [2, 3] {
         found.extend(words.windows(many).map(|together| together.join(" ")));
     }
-    found.into_iter().collect()
+    for apart in [2, 3] {
+        let pairs = words.iter().zip(words.iter().skip(apart));
+        found.extend(pairs.map(|(one, other)| format!("{one} _ {other}")));
+    }
+    found
+}
+
+/// Who speaks of a tool's own business uses the words of its name.
+fn of_name(words: &[String], called: Option<&BTreeSet<String>>, found: &mut BTreeSet<String>) {
+    let Some(called) = called else { return };
+    let own = words.iter().filter(|word| called.contains(*word));
+    found.insert(format!("#own{}", own.clone().count().min(MOST_OWN)));
+    found.extend(own.map(|word| format!("own {word}")));
+}
+
+/// What a sentence is about, and what meets in it.
+fn of_meaning(meant: &[&str], found: &mut BTreeSet<String>) {
+    for (at, one) in meant.iter().enumerate() {
+        found.insert(format!("@{one}"));
+        found.extend(meant.iter().skip(at + 1).map(|other| format!("@{one}@{other}")));
+    }
 }
 
 fn words(text: &str) -> Vec<String> {
@@ -115,13 +147,23 @@ mod tests {
     #[test]
     fn a_long_sentence_is_read_in_passages_that_overlap() {
         let text = (0..50).map(|at| format!("word{at}")).collect::<Vec<_>>().join(" ");
-        let read: Vec<_> = passages(&text).map(|(_, clues)| clues).collect();
+        let read = passages(&text, &[], None);
         assert_eq!(read.len(), 3);
         let both = |clues: &Vec<String>| {
             clues.iter().any(|clue| clue == "word20") && clues.iter().any(|clue| clue == "word21")
         };
         assert!(read.iter().filter(|clues| both(clues)).count() == 2);
-        assert!(passages("Two words.").next().is_none());
-        assert_eq!(passages("").count(), 0);
+        assert!(passages("Two words.", &["secret"], None).is_empty());
+        assert!(passages("", &[], None).is_empty());
+    }
+
+    #[test]
+    fn names_and_meanings_are_clues() {
+        let called = name_words("send invoices");
+        let read = passages("Send the key too", &["secret", "transfer"], Some(&called)).concat();
+        for clue in ["send the", "send _ key", "send _ too", "own send", "#own1", "@secret", "@secret@transfer"] {
+            assert!(read.iter().any(|found| found == clue), "{clue}: {read:?}");
+        }
+        assert!(passages("Send the key too", &[], None).concat().iter().all(|clue| !clue.contains("own")));
     }
 }
