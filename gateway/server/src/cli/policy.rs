@@ -66,7 +66,7 @@ pub struct SetMode {
     /// The tenant's name or id
     #[arg(long)]
     tenant: String,
-    /// Enforce it whatever the recorded calls say, and do not ask
+    /// Do not ask before a policy is enforced
     #[arg(long)]
     yes: bool,
     /// Try it on the calls from this time on, as 2026-11-16T00:00:00Z; otherwise on those of the last seven days
