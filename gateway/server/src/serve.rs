@@ -164,7 +164,7 @@ fn admission(config: &Config, listener: SocketAddr) -> Admission {
 }
 
 fn listen<A>(service: &mut Service<A>, address: SocketAddr, tls: Option<&Tls>) -> Result<(), ServeError> {
-    let mut listener = ListenerConfig::tcp(&address.to_string()).l4_buffer(BUFFERS);
+    let mut listener = ListenerConfig::tcp(address.to_string()).l4_buffer(BUFFERS);
     if let Some(tls) = tls {
         listener = listener.tls(tls::settings(tls)?);
     }
