@@ -150,6 +150,8 @@ impl DefinitionScanner {
 pub(crate) struct Findings<'a> {
     actions: &'a BTreeMap<&'static str, ScanAction>,
     found: Vec<Finding>,
+    /// So much was heard that nobody talks it down.
+    certain: bool,
 }
 
 impl Findings<'_> {
@@ -166,7 +168,7 @@ impl Findings<'_> {
 
 impl Scanner for DefinitionScanner {
     fn scan(&self, server: &str, tool: &Value, accepted: &[Accepted<'_>]) -> Vec<Finding> {
-        let mut findings = Findings { actions: &self.actions, found: Vec::new() };
+        let mut findings = Findings { actions: &self.actions, found: Vec::new(), certain: false };
         let Some(name) = tool.get("name").and_then(Value::as_str) else {
             findings.say(UNREADABLE, "/name", "a tool is an object with a `name`");
             return findings.found;

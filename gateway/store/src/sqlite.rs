@@ -42,6 +42,8 @@ use crate::failure::unavailable;
 use scribe::{CHECKPOINT_PAGES, Scribe};
 
 const READERS: u32 = 4;
+/// SQLite's word for a file that somebody else has for himself.
+const BUSY: &str = "5";
 
 /// SQLite lets one connection write at a time; queueing for it here is fairer than colliding in the file. The ledger has its own,
 /// but takes its turn with the rest.
@@ -68,26 +70,19 @@ impl SqlitePools {
             .pragma("cache_size", "-2000")
             .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
             .disable_statement_logging();
-        let opened = |error: sqlx::Error| {
-            StoreError::Invalid(format!("the database `{}` cannot be opened: {error}", path.display()))
-        };
-        let writer = SqlitePoolOptions::new()
+        let writing = SqlitePoolOptions::new()
             .max_connections(1)
             .acquire_timeout(Duration::from_secs(10))
             .test_before_acquire(false)
             .idle_timeout(None)
-            .max_lifetime(None)
-            .connect_with(options.clone())
-            .await
-            .map_err(opened)?;
+            .max_lifetime(None);
+        let writer = connect(&writing, &options, path).await?;
         migrate(&writer, path).await?;
-        let readers = SqlitePoolOptions::new()
+        let reading = SqlitePoolOptions::new()
             .max_connections(READERS)
             .acquire_timeout(Duration::from_secs(10))
-            .test_before_acquire(false)
-            .connect_with(options.pragma("query_only", "ON"))
-            .await
-            .map_err(opened)?;
+            .test_before_acquire(false);
+        let readers = connect(&reading, &options.pragma("query_only", "ON"), path).await?;
         let ledger = Scribe::start(path).await.map_err(|error| {
             StoreError::Invalid(format!("the database `{}` cannot be opened: {error}", path.display()))
         })?;
@@ -130,6 +125,28 @@ fn make_private(path: &Path) -> Result<(), StoreError> {
     }
     OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map_err(made)?;
     Ok(())
+}
+
+/// Making a new file what it is to be takes it for a moment, and SQLite does not wait for that as it waits for writers: of two
+/// processes that start together one may have to try again.
+async fn connect(
+    pool: &SqlitePoolOptions,
+    options: &SqliteConnectOptions,
+    path: &Path,
+) -> Result<SqlitePool, StoreError> {
+    let mut tries = 0;
+    loop {
+        let error = match pool.clone().connect_with(options.clone()).await {
+            Ok(pool) => return Ok(pool),
+            Err(error) => error,
+        };
+        tries += 1;
+        let is_taken = matches!(&error, sqlx::Error::Database(error) if error.code().is_some_and(|code| code == BUSY));
+        if tries == 50 || !is_taken {
+            return Err(StoreError::Invalid(format!("the database `{}` cannot be opened: {error}", path.display())));
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }
 
 /// SQLite knows no lock around migrations, so of two processes that start together one may lose a race for a step; on

@@ -26,6 +26,8 @@ const LOUD: &str = "=loud";
 const MEANING: char = '@';
 /// As many clues are named in a finding.
 const NAMED: usize = 4;
+/// Of a sentence that is reported for its sound alone.
+const FEWEST_WORDS: usize = 8;
 const LONGEST_SHOWN: usize = 160;
 
 /// Read when the first definition is: few commands scan.
@@ -107,16 +109,17 @@ impl Learned {
     pub fn look_at(&self, reading: &Reading<'_>, sense: &Sense, findings: &mut Findings<'_>) {
         let weights = self.weights();
         let scored = self.clues(reading, sense).into_iter().map(|(of, clues)| (weights.score(&clues), of, clues));
-        let Some((score, sentence, clues)) = scored.reduce(|worst, one| if one.0 > worst.0 { one } else { worst })
-        else {
-            return;
-        };
-        if score < weights.quiet {
+        let mut scored: Vec<_> = scored.collect();
+        scored.sort_by(|(one, ..), (other, ..)| other.total_cmp(one));
+        let quiet = scored.first().is_some_and(|(score, ..)| *score < weights.quiet);
+        if quiet && !findings.certain {
             findings.found.retain(|finding| finding.rule != INSTRUCTIONS);
         }
-        if score > weights.loud && !findings.found.iter().any(|finding| finding.rule == INSTRUCTIONS) {
+        let heard = scored.iter().find(|(_, sentence, _)| !is_brief(sentence.text));
+        let Some((score, sentence, clues)) = heard else { return };
+        if *score > weights.loud && !findings.found.iter().any(|finding| finding.rule == INSTRUCTIONS) {
             let shown: String = sentence.text.trim().chars().take(LONGEST_SHOWN).collect();
-            let named = weights.heaviest(&clues).join(", ");
+            let named = weights.heaviest(clues).join(", ");
             findings.say(
                 INSTRUCTIONS,
                 sentence.path,
@@ -124,4 +127,9 @@ impl Learned {
             );
         }
     }
+}
+
+/// Titles and headings are short and have no context: a few words are an order to nobody. Scripts without blanks are not counted.
+fn is_brief(text: &str) -> bool {
+    text.is_ascii() && text.split_whitespace().count() < FEWEST_WORDS
 }

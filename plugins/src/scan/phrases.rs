@@ -19,6 +19,8 @@ use super::{Findings, INSTRUCTIONS, ScanProblem};
 
 /// From here on a definition is reported.
 pub const ENOUGH: u32 = 2;
+/// Loud phrases of so many families are an order, however honest the rest sounds.
+const CERTAIN: usize = 3;
 /// Nothing shorter says anything to anybody.
 const SHORTEST: usize = 6;
 
@@ -182,6 +184,7 @@ impl Phrases {
             families.dedup();
             families.sort_unstable();
             families.dedup();
+            findings.certain |= families.len() >= CERTAIN;
             let families = if families.is_empty() { "steering".into() } else { families.join(", ") };
             findings.say(INSTRUCTIONS, path, format!("speaks to the model rather than of the tool ({families})"));
         }

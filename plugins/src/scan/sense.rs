@@ -229,9 +229,11 @@ impl Sense {
         }
     }
 
-    /// What a sentence is about, in the words of the file, in one order.
+    /// What a sentence is about, in the words of the file, in one order. That it is a title is left out: few honest texts that
+    /// can be learned from have one, and it would count for more than it says.
     pub fn named(&self, sentence: &Sentence<'_>) -> Vec<&str> {
-        let seen = SEEN_HERE.iter().filter(|(_, bit)| sentence.on & bit != 0).map(|(name, _)| *name);
+        let on = sentence.on & !TITLE;
+        let seen = SEEN_HERE.iter().filter(|(_, bit)| on & bit != 0).map(|(name, _)| *name);
         let concepts =
             self.names.iter().enumerate().filter(|(at, _)| bit(*at).is_some_and(|bit| sentence.on & bit != 0));
         concepts.map(|(_, name)| name.as_str()).chain(seen).collect()
@@ -247,6 +249,8 @@ impl Sense {
         families.sort_unstable();
         families.dedup();
         if !families.is_empty() {
+            // That another server's tool is meant is no matter of sound.
+            findings.certain |= on & STRANGER != 0;
             let message = format!("{what} asks for more than the tool's purpose needs ({})", families.join(", "));
             findings.say(INSTRUCTIONS, path, message);
         }
