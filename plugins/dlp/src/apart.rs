@@ -87,7 +87,9 @@ pub(crate) fn written(text: &str, range: &Range<usize>) -> Mapped {
     }
     let mut out = Mapped::default();
     let mut grouped = false;
-    for (at, c) in text.char_indices().skip_while(|(at, _)| *at < from).take_while(|(at, _)| *at < range.end + BEHIND) {
+    // From here and not from the beginning: a page of numbers would be walked once for each.
+    let around = text.get(from..).unwrap_or_default().char_indices().map(|(at, c)| (from + at, c));
+    for (at, c) in around.take_while(|(at, _)| *at < range.end + BEHIND) {
         let within = at > range.start && at < range.end;
         if within && !c.is_ascii_digit() {
             if !grouped {
