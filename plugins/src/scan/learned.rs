@@ -27,7 +27,7 @@ const MEANING: char = '@';
 /// As many clues are named in a finding.
 const NAMED: usize = 4;
 /// Of a sentence that is reported for its sound alone.
-const FEWEST_WORDS: usize = 8;
+const FEWEST_WORDS: usize = 7;
 const LONGEST_SHOWN: usize = 160;
 
 /// Read when the first definition is: few commands scan.

@@ -12,16 +12,17 @@ fn missed(texts: &'static str) -> (Vec<&'static str>, usize) {
     (missed, count)
 }
 
+// The second voice takes some of them back: its limits are where honest tools of real servers pass (`plugins/training`).
 #[test]
-fn nearly_all_that_the_patterns_were_written_for_is_found() {
+fn most_that_the_patterns_were_written_for_is_found() {
     let (missed, all) = missed(include_str!("tune.txt"));
-    assert!(missed.len() * 10 <= all, "missed {} of {all}: {missed:#?}", missed.len());
+    assert!(missed.len() * 6 <= all, "missed {} of {all}: {missed:#?}", missed.len());
 }
 
 #[test]
 fn most_of_what_they_were_not_written_for_is_found_too() {
     let (missed, all) = missed(include_str!("holdout.txt"));
-    assert!(missed.len() * 100 <= all * 30, "missed {} of {all}", missed.len());
+    assert!(missed.len() * 100 <= all * 35, "missed {} of {all}", missed.len());
 }
 
 // The same words are found wherever a model reads them: a parameter, a default, an option, a title.
