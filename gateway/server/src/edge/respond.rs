@@ -10,6 +10,7 @@ use gateway_protocol::sse;
 use http::header;
 use pingora_core::protocols::http::{HttpTask, ServerSession};
 use pingora_http::ResponseHeader;
+use tokio::time::Instant;
 
 use super::stay::Stay;
 
@@ -118,6 +119,9 @@ async fn stream(
     }
     let mut buffer = BytesMut::new();
     let mut over = std::pin::pin!(over(stay));
+    // Set again only when it fires: a lively stream costs one look at the clock for each write.
+    let mut quiet = std::pin::pin!(tokio::time::sleep(KEEP_ALIVE));
+    let mut written = Instant::now();
     loop {
         let next = tokio::select! {
             biased;
@@ -132,7 +136,15 @@ async fn stream(
                 }
                 None
             }
-            () = tokio::time::sleep(KEEP_ALIVE) => Some(sse::Frame::Comment(Bytes::from_static(b" still here"))),
+            () = &mut quiet => {
+                let (now, due) = (Instant::now(), written + KEEP_ALIVE);
+                if now < due {
+                    quiet.as_mut().reset(due);
+                    continue;
+                }
+                quiet.as_mut().reset(now + KEEP_ALIVE);
+                Some(sse::Frame::Comment(Bytes::from_static(b" still here")))
+            }
         };
         let Some(frame) = next else {
             return match session.response_duplex_vec(vec![HttpTask::Done]).await {
@@ -159,6 +171,7 @@ async fn stream(
         if session.response_duplex_vec(tasks).await.is_err() {
             return Written::Left(events);
         }
+        written = Instant::now();
         if ended {
             return Written::Whole;
         }
