@@ -21,6 +21,12 @@ const BYTES_AT_ONCE: usize = 64 * 1024;
 /// A quiet stream says that it is still there, before a proxy on the way takes it for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
+/// A stream is lively when its next event was awaited no longer than this. Then what comes within a breath goes out
+/// together: written one by one, events cost more in system calls than in everything else. The timer rounds a breath
+/// up to the next millisecond.
+const LIVELY: Duration = Duration::from_millis(10);
+const BREATH: Duration = Duration::from_micros(200);
+
 pub enum Written {
     Whole,
     Broken,
@@ -122,6 +128,7 @@ async fn stream(
     // Set again only when it fires: a lively stream costs one look at the clock for each write.
     let mut quiet = std::pin::pin!(tokio::time::sleep(KEEP_ALIVE));
     let mut written = Instant::now();
+    let mut breath = std::pin::pin!(tokio::time::sleep(BREATH));
     loop {
         let next = tokio::select! {
             biased;
@@ -153,7 +160,7 @@ async fn stream(
             };
         };
         frame.encode(&mut buffer);
-        let mut ended = false;
+        let (mut ended, mut drained) = (false, false);
         for _ in 1..EVENTS_AT_ONCE {
             if buffer.len() >= BYTES_AT_ONCE {
                 break;
@@ -164,16 +171,24 @@ async fn stream(
                     ended = true;
                     break;
                 }
-                None => break,
+                None => {
+                    drained = true;
+                    break;
+                }
             }
         }
         let tasks = vec![HttpTask::Body(Some(buffer.split().freeze()), ended)];
         if session.response_duplex_vec(tasks).await.is_err() {
             return Written::Left(events);
         }
-        written = Instant::now();
         if ended {
             return Written::Whole;
         }
+        let now = Instant::now();
+        if drained && now - written < LIVELY {
+            breath.as_mut().reset(now + BREATH);
+            breath.as_mut().await;
+        }
+        written = Instant::now();
     }
 }
