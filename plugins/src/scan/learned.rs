@@ -132,7 +132,8 @@ impl Learned {
         findings: &mut Findings<'_>,
     ) {
         let weights = self.weights();
-        let scored = self.clues(reading, sense, heard).into_iter().map(|(of, clues)| (weights.score(&clues), of, clues));
+        let scored =
+            self.clues(reading, sense, heard).into_iter().map(|(of, clues)| (weights.score(&clues), of, clues));
         let mut scored: Vec<_> = scored.collect();
         scored.sort_by(|(one, ..), (other, ..)| other.total_cmp(one));
         let quiet = scored.first().is_some_and(|(score, ..)| *score < weights.quiet);
