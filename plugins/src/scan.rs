@@ -142,7 +142,8 @@ impl DefinitionScanner {
     pub fn clues(&self, tool: &Value) -> Vec<Vec<String>> {
         let places = places(tool);
         let reading = self.sense.read(tool, &places, &[], "", &self.harmless);
-        self.learned.clues(&reading, &self.sense).into_iter().map(|(_, clues)| clues).collect()
+        let heard = |text: &str| self.phrases.families(text, &self.harmless);
+        self.learned.clues(&reading, &self.sense, heard).into_iter().map(|(_, clues)| clues).collect()
     }
 }
 
@@ -192,7 +193,8 @@ impl Scanner for DefinitionScanner {
         self.phrases.look_at(&places, accepted, server, &self.harmless, &mut findings);
         let reading = self.sense.read(tool, &places, accepted, server, &self.harmless);
         self.sense.look_at(&reading, &mut findings);
-        self.learned.look_at(&reading, &self.sense, &mut findings);
+        let heard = |text: &str| self.phrases.families(text, &self.harmless);
+        self.learned.look_at(&reading, &self.sense, heard, &mut findings);
         findings.found
     }
 }

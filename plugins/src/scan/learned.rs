@@ -24,6 +24,8 @@ const QUIET: &str = "=quiet";
 const LOUD: &str = "=loud";
 /// How a clue begins that is not words but what they are about.
 const MEANING: char = '@';
+/// How a clue begins that a phrase or a sign of `policies/scan.yaml` gave.
+const RULES: [char; 2] = ['!', '%'];
 /// As many clues are named in a finding.
 const NAMED: usize = 4;
 /// Of a sentence that is reported for its sound alone.
@@ -53,14 +55,20 @@ impl Weights {
     }
 
     /// Clues that are known share what they say: many of them make a passage long, not worse. Words share with words, and
-    /// meanings with meanings.
+    /// meanings with meanings; what rules heard counts in full.
     fn score(&self, clues: &[String]) -> f32 {
-        let (mut words, mut meanings) = (Voice::default(), Voice::default());
+        let (mut words, mut meanings, mut rules) = (Voice::default(), Voice::default(), 0.0);
         for clue in clues {
             let Some(weight) = self.of.get(clue.as_str()) else { continue };
-            if clue.starts_with(MEANING) { meanings.hear(*weight) } else { words.hear(*weight) }
+            if clue.starts_with(RULES) {
+                rules += *weight;
+            } else if clue.starts_with(MEANING) {
+                meanings.hear(*weight);
+            } else {
+                words.hear(*weight);
+            }
         }
-        self.start + words.says() + meanings.says()
+        self.start + words.says() + meanings.says() + rules
     }
 
     fn heaviest<'c>(&self, clues: &'c [String]) -> Vec<&'c str> {
@@ -95,20 +103,37 @@ impl Learned {
     }
 
     /// Every passage of a definition: the sentence it is of, and its clues.
-    pub fn clues<'r, 'p>(&self, reading: &'r Reading<'p>, sense: &Sense) -> Vec<(&'r Sentence<'p>, Vec<String>)> {
+    pub fn clues<'r, 'p>(
+        &self,
+        reading: &'r Reading<'p>,
+        sense: &Sense,
+        heard: impl Fn(&str) -> Vec<String>,
+    ) -> Vec<(&'r Sentence<'p>, Vec<String>)> {
         let called = name_words(&reading.called);
         let of = |sentence: &'r Sentence<'p>| {
             let own = (!sentence.states).then_some(&called);
+            let mut rules = heard(sentence.text);
+            rules.extend(sense.families(sentence).into_iter().map(|family| format!("%{family}")));
             let cut = passages(sentence.text, &sense.named(sentence), own);
-            cut.into_iter().map(move |clues| (sentence, clues))
+            cut.into_iter().map(move |mut clues| {
+                clues.extend(rules.iter().cloned());
+                (sentence, clues)
+            })
         };
         reading.sentences.iter().flat_map(of).collect()
     }
 
     /// Takes back what only sounds like an order, and adds what nobody else heard.
-    pub fn look_at(&self, reading: &Reading<'_>, sense: &Sense, findings: &mut Findings<'_>) {
+    pub fn look_at(
+        &self,
+        reading: &Reading<'_>,
+        sense: &Sense,
+        heard: impl Fn(&str) -> Vec<String>,
+        findings: &mut Findings<'_>,
+    ) {
         let weights = self.weights();
-        let scored = self.clues(reading, sense).into_iter().map(|(of, clues)| (weights.score(&clues), of, clues));
+        let scored =
+            self.clues(reading, sense, heard).into_iter().map(|(of, clues)| (weights.score(&clues), of, clues));
         let mut scored: Vec<_> = scored.collect();
         scored.sort_by(|(one, ..), (other, ..)| other.total_cmp(one));
         let quiet = scored.first().is_some_and(|(score, ..)| *score < weights.quiet);

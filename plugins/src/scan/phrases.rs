@@ -151,6 +151,17 @@ impl Phrases {
         known.map(|known| known.pattern.as_str()).collect()
     }
 
+    /// What is heard in one sentence: families with their weight, `0` for a weak cue.
+    pub fn families(&self, sentence: &str, harmless: &Harmless) -> Vec<String> {
+        let heard = self.matches(sentence, Kind::Prose, harmless, Overlaps::Each);
+        let known = heard.into_iter().filter_map(|at| self.written.get(at));
+        let mut families: Vec<_> =
+            known.map(|known| format!("!{}{}", known.family, if known.weak { 0 } else { known.weight })).collect();
+        families.sort_unstable();
+        families.dedup();
+        families
+    }
+
     pub fn look_at(
         &self,
         places: &[Place<'_>],

@@ -239,15 +239,21 @@ impl Sense {
         concepts.map(|(_, name)| name.as_str()).chain(seen).collect()
     }
 
-    fn judge(&self, on: u64, path: &str, what: &str, findings: &mut Findings<'_>) {
-        let mut families: Vec<_> = self
-            .signs
-            .iter()
-            .filter(|sign| sign.all.iter().all(|met| on & met != 0))
-            .map(|sign| sign.family.as_str())
-            .collect();
+    /// What met in a sentence and should not have.
+    pub fn families(&self, sentence: &Sentence<'_>) -> Vec<&str> {
+        self.met(sentence.on)
+    }
+
+    fn met(&self, on: u64) -> Vec<&str> {
+        let met = self.signs.iter().filter(|sign| sign.all.iter().all(|met| on & met != 0));
+        let mut families: Vec<_> = met.map(|sign| sign.family.as_str()).collect();
         families.sort_unstable();
         families.dedup();
+        families
+    }
+
+    fn judge(&self, on: u64, path: &str, what: &str, findings: &mut Findings<'_>) {
+        let families = self.met(on);
         if !families.is_empty() {
             // That another server's tool is meant is no matter of sound.
             findings.certain |= on & STRANGER != 0;

@@ -33,6 +33,7 @@ pub fn passages(sentence: &str, meant: &[&str], called: Option<&BTreeSet<String>
     let cut = starts.filter_map(|at| words.get(at..(at + PASSAGE).min(words.len())));
     cut.map(|passage| {
         let mut found = of_words(passage);
+        of_opening(passage, &mut found);
         of_name(passage, called, &mut found);
         of_meaning(meant, &mut found);
         found.into_iter().collect()
@@ -56,6 +57,14 @@ fn of_words(words: &[String]) -> BTreeSet<String> {
         found.extend(pairs.map(|(one, other)| format!("{one} _ {other}")));
     }
     found
+}
+
+/// How it begins, which tells an order from a remark.
+fn of_opening(words: &[String], found: &mut BTreeSet<String>) {
+    found.extend(words.first().map(|word| format!("^{word}")));
+    if let [first, second, ..] = words {
+        found.insert(format!("^{first} {second}"));
+    }
 }
 
 /// Who speaks of a tool's own business uses the words of its name.
