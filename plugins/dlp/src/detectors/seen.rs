@@ -8,14 +8,14 @@ use smallvec::SmallVec;
 
 use super::bounds::{bounded, joins, whole_letters};
 use super::look::Found;
-use super::near::{Groups, Lead};
+use super::near::{Beginnings, Lead};
 use super::{Compiled, Detectors, View, block, digits, near};
 use crate::Check;
 use crate::mapped::small;
 use crate::spots::DigitRun;
 
 /// How far before its anchor a match may begin, and how far behind it it may end.
-pub(super) const BEFORE: usize = 320;
+const BEFORE: usize = 320;
 const BEHIND: usize = 16 * 1024;
 /// The same for anchors that are much of the match themselves: digits, colons, runs.
 const SHORTLY_BEFORE: usize = 32;
@@ -118,18 +118,23 @@ impl<'s> Seen<'s> {
             let spoken = spoken.get_or_insert_with(|| set.spoken(text, key));
             set.near.sorted(text, spoken)
         });
-        set.near.sort_out(text, beginnings(anchor), lead, Groups::MAX, may);
+        set.near.sort_out(text, beginnings(anchor), lead, may);
         !may.is_empty()
     }
 
     /// Around a number or a long word.
-    pub fn try_near(&mut self, index: u16, anchor: Range<usize>) {
-        if self.may.as_ref().is_none_or(|may| may.has(index)) {
-            self.try_at(index, anchor, SHORTLY_BEFORE);
-        }
+    pub fn try_near(&mut self, index: u16, anchor: Range<usize>, lead: Lead) {
+        let Some(may) = self.may.as_ref().filter(|may| may.has(index)) else { return };
+        let from = may.beginnings(index, lead, &beginnings(&anchor));
+        self.try_from(index, anchor, SHORTLY_BEFORE, &from);
     }
 
-    pub fn try_at(&mut self, index: u16, anchor: Range<usize>, before: usize) {
+    /// Around a literal or a sign.
+    pub fn try_at(&mut self, index: u16, anchor: Range<usize>) {
+        self.try_from(index, anchor, BEFORE, &Beginnings::Anywhere);
+    }
+
+    fn try_from(&mut self, index: u16, anchor: Range<usize>, before: usize, from: &Beginnings) {
         let set: &'s Detectors = self.set;
         let Some(detector) = set.compiled.get(usize::from(index)) else {
             return;
@@ -154,8 +159,11 @@ impl<'s> Seen<'s> {
         }
         if detector.begins_with_anchor {
             self.try_beginning(index, detector, pattern, anchor, strikes);
-        } else {
-            self.try_around(index, detector, pattern, anchor, start, before);
+            return;
+        }
+        match from {
+            Beginnings::Anywhere => self.try_around(index, detector, pattern, anchor, start, before),
+            Beginnings::At(places) => self.try_each(index, detector, pattern, anchor, start, places),
         }
     }
 
@@ -228,6 +236,40 @@ impl<'s> Seen<'s> {
         self.mark(index).tried = (anchor.start, start);
     }
 
+    /// A match begins at one of these places or nowhere: the same as `try_around`, without looking for them.
+    fn try_each(
+        &mut self,
+        index: u16,
+        detector: &Compiled,
+        pattern: &Regex,
+        anchor: Range<usize>,
+        mut start: usize,
+        places: &[usize],
+    ) {
+        let end = (anchor.end + SHORTLY_BEHIND).min(self.text.len());
+        let mut patience = PATIENCE.saturating_add(anchor.len().saturating_mul(8));
+        for place in places {
+            if *place < start || patience == 0 {
+                continue;
+            }
+            let input = Input::new(self.text).span(*place..end).anchored(Anchored::Yes);
+            let Some(found) = pattern.search(&input) else { continue };
+            work(found.end() - place);
+            start = place + 1;
+            if found.end() <= anchor.start {
+                continue;
+            }
+            match self.taken(index, detector, found.range()) {
+                Some(taken) => start = taken.max(start),
+                None => {
+                    let length = found.end() - found.start();
+                    patience = patience.saturating_sub(if length > SHORT_MISS { length } else { 1 });
+                }
+            }
+        }
+        self.mark(index).tried = (anchor.start, start);
+    }
+
     /// A match that begins where the span does. One that the end of the span may have cut is looked for once more, further on: a token
     /// has no longest form.
     fn beginning(&mut self, index: u16, pattern: &Regex, span: Range<usize>) -> Option<Range<usize>> {
@@ -285,10 +327,10 @@ impl<'s> Seen<'s> {
         }
         if self.anything_near(&(run.start..run.end), Lead::Number) {
             for (_, detector) in set.digits.iter().filter(|(least, _)| run.count >= *least) {
-                self.try_near(*detector, run.start..run.end);
+                self.try_near(*detector, run.start..run.end, Lead::Number);
             }
             for (_, detector) in set.dots.iter().filter(|(least, _)| run.dots >= *least) {
-                self.try_near(*detector, run.start..run.end);
+                self.try_near(*detector, run.start..run.end, Lead::Number);
             }
         }
         self.windows(run);

@@ -141,7 +141,7 @@ impl Led {
             kinds: kinds.map(who_needs).filter(|(_, who)| *who != 0).collect(),
             needs_words: mask(led_to.iter().map(|one| one.needs_words)),
             groups: (0..MOST_GROUPS).map(|place| mask(led_to.iter().map(|one| in_group(one, place)))).collect(),
-            alone: mask(led_to.iter().map(|one| !one.needs_words && near.is_unknown(one.index))),
+            alone: mask(led_to.iter().map(|one| near.is_unknown(one.index))),
         }
     }
 
@@ -224,23 +224,23 @@ impl Detectors {
         let mut groups: Groups = 0;
         for led in &self.sieve.led {
             let possible = led.possible(held, text.len(), &points);
+            let waiting = possible & led.needs_words;
+            let mut possible = possible & !led.needs_words;
+            if waiting != 0 {
+                let own: &Bits = own.get_or_insert_with(|| self.heard_in(text, held, &named()));
+                let waits = led.of.iter().enumerate().filter(|(place, _)| waiting & 1 << place != 0);
+                possible |= waits.fold(0, |heard, (place, index)| heard | u64::from(near::has(own, *index)) << place);
+            }
             if possible & led.alone != 0 {
                 return false;
             }
             for (place, group) in led.groups.iter().enumerate().filter(|(_, group)| possible & **group != 0) {
-                groups |= u8::from(possible & group != 0) << place;
-            }
-            if possible & led.needs_words != 0 {
-                let own: &Bits = own.get_or_insert_with(|| self.heard_in(text, held, &named()));
-                let waits = led.of.iter().enumerate().filter(|(place, _)| possible & led.needs_words & 1 << place != 0);
-                if waits.map(|(_, index)| *index).any(|index| near::has(own, index)) {
-                    return false;
-                }
+                groups |= Groups::from(possible & group != 0) << place;
             }
         }
         if points.digits >= self.sieve.least_window {
-            let spoken = own.unwrap_or_else(|| self.heard_in(text, held, &named()));
-            if self.holds_number(text, spoken) {
+            let spoken = own.get_or_insert_with(|| self.heard_in(text, held, &named()));
+            if self.holds_number(text, spoken.clone()) {
                 return false;
             }
         }
@@ -255,7 +255,7 @@ impl Detectors {
             Some((beginnings(&(place(one.start)..place(one.end))), lead))
         });
         groups &= self.sieve.shapes.groups_in(text.as_bytes());
-        groups == 0 || self.near.names_nobody(text, parts, groups)
+        groups == 0 || self.near.names_nobody(text, parts, groups, own.as_ref())
     }
 
     /// Whether a match of somebody who waits for this literal fits into a text with these kinds of bytes.
