@@ -6,6 +6,7 @@ use regex_automata::meta::Regex;
 use regex_automata::{Anchored, Input};
 use smallvec::SmallVec;
 
+use super::context::Tables;
 use super::bounds::{bounded, joins, whole_letters};
 use super::look::Found;
 use super::near::{Beginnings, Lead};
@@ -85,6 +86,8 @@ pub(super) struct Seen<'s> {
     pub spoken: Option<SmallVec<[u64; 16]>>,
     /// The same for those that can match at all beside a number or a long word.
     pub may: Option<near::Sorted>,
+    /// How columns are named here, if they are.
+    pub tables: Option<Tables>,
 }
 
 impl<'s> Seen<'s> {
@@ -398,6 +401,10 @@ impl<'s> Seen<'s> {
             Some(_) => return None,
             None => matched,
         };
+        // Where no check moves them, the bounds say no sooner than any check.
+        if detector.until.is_none() && !detector.narrows && !at_bounds(&matched) {
+            return None;
+        }
         let whole = whole_letters(self.text, self.value_of(detector, matched.clone()));
         let mut range = whole.clone();
         for check in &detector.checks {
@@ -410,11 +417,14 @@ impl<'s> Seen<'s> {
         }
         let value = self.text.get(range.clone()).filter(|value| !value.is_empty())?;
         let context = detector.context.as_ref().filter(|context| context.required);
-        if context.is_some_and(|context| !context.holds(self.text, &matched, self.key)) {
-            return None;
-        }
-        if detector.unless.as_ref().is_some_and(|unless| unless.denies(self.text, &matched, self.key)) {
-            return None;
+        if context.is_some() || detector.unless.is_some() {
+            let tables = *self.tables.get_or_insert_with(|| Tables::of(self.text));
+            if context.is_some_and(|context| !context.holds(self.text, &matched, self.key, tables)) {
+                return None;
+            }
+            if detector.unless.as_ref().is_some_and(|unless| unless.denies(self.text, &matched, self.key, tables)) {
+                return None;
+            }
         }
         self.mark(index).matched = (matched.start, matched.end);
         self.out.push(Found {

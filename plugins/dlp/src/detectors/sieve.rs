@@ -294,6 +294,7 @@ impl Detectors {
             marks: Marks::new(),
             spoken: Some(spoken),
             may: None,
+            tables: None,
         };
         spots(text.as_bytes(), &self.least, |spot| match spot {
             Spot::Digits(run) => !seen.takes_window(run),
