@@ -326,7 +326,8 @@ mod tests {
                 ..ContextWords::default()
             };
             let at = text.find(value).unwrap_or_default();
-            let said = Context::new(&words).is_ok_and(|context| context.holds(text, &(at..at + 10), None, Tables::of(text)));
+            let said =
+                Context::new(&words).is_ok_and(|context| context.holds(text, &(at..at + 10), None, Tables::of(text)));
             assert_eq!(said, expected, "{text}");
         }
     }
@@ -337,7 +338,8 @@ mod tests {
         let context = Context::new(&words).map_err(|_| ());
         for (text, expected) in [("id=625-571-799", true), ("?id=235&sin=625-571-799", false)] {
             let at = text.find("625").unwrap_or_default();
-            let denied = context.as_ref().is_ok_and(|context| context.denies(text, &(at..at + 11), None, Tables::of(text)));
+            let denied =
+                context.as_ref().is_ok_and(|context| context.denies(text, &(at..at + 11), None, Tables::of(text)));
             assert_eq!(denied, expected, "{text}");
         }
     }

@@ -212,7 +212,8 @@ impl Detectors {
 
     /// The text as it stands. Returns what has to be read in another way.
     fn plain(&self, text: &str, key: Option<&str>, view: View, out: &mut Vec<Found>) -> Leads {
-        let mut seen = Seen { set: self, text, key, view, out, marks: Marks::new(), spoken: None, may: None, tables: None };
+        let mut seen =
+            Seen { set: self, text, key, view, out, marks: Marks::new(), spoken: None, may: None, tables: None };
         self.literals.each(text.as_bytes(), |literal, start, end| {
             for detector in self.begun.get(literal).into_iter().flatten() {
                 seen.try_at(*detector, start..end);

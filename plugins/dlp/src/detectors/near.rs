@@ -27,6 +27,10 @@ type Held<'n> = PoolGuard<'n, Cache, Make>;
 /// All beginnings together may read the text so many times; a text that asks for more is not sorted out.
 const BUDGET: usize = 6;
 const SMALL_CHANGE: usize = 1024;
+/// A text this short is searched for somebody sooner than all beginnings of his are remembered.
+const SHORT: usize = 512;
+/// The same for those who were spoken of: sooner than it is read by the automata of all who wait to be.
+const NOT_LONG: usize = 4096;
 
 /// A detector that a number or a long word leads to.
 pub(super) struct LedTo {
@@ -92,7 +96,7 @@ pub(super) struct Near {
 
 /// Whom a text leads to, as far as it was read.
 pub(super) struct Sorted {
-    /// Of whom nothing is known, so that every place may be theirs.
+    /// Whom every place may belong to: nothing is known of them, or the text is short and they were named in it.
     anywhere: Bits,
     /// Who is of no use, because nobody speaks of them.
     unasked: Bits,
@@ -111,7 +115,7 @@ pub(super) struct Sorted {
 struct Known {
     part: Range<usize>,
     /// Where matches begin, and whose, in the order of their places.
-    named: Vec<Named>,
+    named: SmallVec<[Named; 8]>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -237,11 +241,21 @@ impl Near {
 
     /// Nothing is read yet. Of those who need words nearby only the ones that were spoken of are looked for.
     pub fn sorted(&self, text: &str, spoken: &Bits) -> Sorted {
-        let unasked: Bits = self.required.iter().zip(spoken).map(|(required, spoken)| required & !spoken).collect();
-        let anywhere = self.unknown.iter().zip(&unasked).map(|(unknown, unasked)| unknown & !unasked).collect();
-        let asked = |index: &u16| !has(&unasked, *index);
-        let groups = self.groups.iter().map(|group| group.of.iter().any(asked));
-        let groups = groups.enumerate().fold(0, |groups, (place, any)| groups | Groups::from(any) << place);
+        let waits_for_none = text.len() <= NOT_LONG;
+        let (mut unasked, mut anywhere) = (self.required.clone(), self.unknown.clone());
+        let mut waits = 0;
+        for ((unasked, anywhere), spoken) in unasked.iter_mut().zip(anywhere.iter_mut()).zip(spoken) {
+            let asked = *unasked & spoken;
+            waits |= asked;
+            *unasked &= !spoken;
+            *anywhere = (*anywhere & !*unasked) | if waits_for_none { asked } else { 0 };
+        }
+        let mut groups = !self.waiting;
+        if waits != 0 && !waits_for_none {
+            let asked = |group: &Group| group.of.iter().any(|index| !has(&unasked, *index));
+            let awake = self.groups.iter().enumerate().filter(|(_, group)| asked(group));
+            groups = awake.fold(groups, |groups, (place, _)| groups | 1 << place);
+        }
         let budget = budget(text);
         let (by_words, by_numbers) = (Known::default(), Known::default());
         Sorted { anywhere, unasked, groups, budget, everybody: false, by_words, by_numbers, here: Bits::new() }
@@ -262,7 +276,9 @@ impl Near {
             self.read(text.as_bytes(), part.start..before.start, lead, sorted);
             self.read(text.as_bytes(), before.end..part.end, lead, sorted);
         }
-        let mut here = sorted.anywhere.clone();
+        let mut here = std::mem::take(&mut sorted.here);
+        here.clear();
+        here.extend_from_slice(&sorted.anywhere);
         sorted.known(lead).within(&part).for_each(|one| set(&mut here, one.index));
         sorted.here = here;
     }
@@ -277,10 +293,13 @@ impl Near {
         if sorted.everybody {
             return;
         }
-        let Sorted { unasked, budget, by_words, by_numbers, .. } = sorted;
+        let is_short = text.len() <= SHORT;
+        let Sorted { anywhere, unasked, budget, by_words, by_numbers, .. } = sorted;
         let known = if lead == Lead::LongWord { by_words } else { by_numbers };
         let read = self.each(text, part, groups, budget, &mut |at, index| {
-            if !has(unasked, index) {
+            if is_short {
+                set(anywhere, index);
+            } else if !has(unasked, index) {
                 known.add(Named { at: small(at), index });
             }
             true
@@ -302,7 +321,7 @@ impl Near {
         }
         let mut before = part.start.checked_sub(1).and_then(|at| text.get(at)).copied().unwrap_or(b' ');
         let bytes = text.get(part.clone()).unwrap_or_default();
-        let mut caches: [Option<Held<'_>>; MOST_GROUPS] = [const { None }; MOST_GROUPS];
+        let mut caches: SmallVec<[(usize, Held<'_>); 2]> = SmallVec::new();
         for (at, byte) in (part.start..).zip(bytes) {
             // The last byte of a text is a beginning like any other.
             let pair = text.get(at + 1).map(|next| usize::from(*byte) << 8 | usize::from(*next));
@@ -312,9 +331,12 @@ impl Near {
             while left != 0 {
                 let place = left.trailing_zeros() as usize;
                 left &= left - 1;
-                let Some((group, cache)) = self.groups.get(place).zip(caches.get_mut(place)) else { continue };
+                let Some(group) = self.groups.get(place) else { continue };
+                if !caches.iter().any(|(of, _)| *of == place) {
+                    caches.push((place, group.caches.get()));
+                }
+                let Some((_, cache)) = caches.iter_mut().find(|(of, _)| *of == place) else { continue };
                 let input = Input::new(text).span(at..text.len()).anchored(Anchored::Yes);
-                let cache = cache.get_or_insert_with(|| group.caches.get());
                 let read = group.walk(cache, &input, &mut |index| named(at, index))?;
                 *budget = budget.checked_sub(read)?;
             }
@@ -349,14 +371,8 @@ impl Near {
         has(&self.unknown, index)
     }
 
-    /// Whether none of these automata names anybody in these parts of the text whose words are heard, or who needs none.
-    pub fn names_nobody(
-        &self,
-        text: &str,
-        parts: impl Iterator<Item = (Range<usize>, Lead)>,
-        groups: Groups,
-        heard: Option<&Bits>,
-    ) -> bool {
+    /// Whether none of these automata names anybody in these parts of the text.
+    pub fn names_nobody(&self, text: &str, parts: impl Iterator<Item = (Range<usize>, Lead)>, groups: Groups) -> bool {
         let mut budget = budget(text);
         let mut read = [0, 0];
         for (part, lead) in parts {
@@ -364,9 +380,8 @@ impl Near {
             // What points at a text does so in order.
             let part = part.start.max(*known)..part.end;
             *known = part.end.max(*known);
-            let waits = |index: u16| has(&self.required, index) && !heard.is_some_and(|heard| has(heard, index));
             let groups = groups & self.led_by(lead);
-            if self.each(text.as_bytes(), part, groups, &mut budget, &mut |_, index| waits(index)).is_none() {
+            if self.each(text.as_bytes(), part, groups, &mut budget, &mut |_, _| false).is_none() {
                 return false;
             }
         }

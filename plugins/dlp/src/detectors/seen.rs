@@ -6,8 +6,8 @@ use regex_automata::meta::Regex;
 use regex_automata::{Anchored, Input};
 use smallvec::SmallVec;
 
-use super::context::Tables;
 use super::bounds::{bounded, joins, whole_letters};
+use super::context::Tables;
 use super::look::Found;
 use super::near::{Beginnings, Lead};
 use super::{Compiled, Detectors, View, block, digits, near};

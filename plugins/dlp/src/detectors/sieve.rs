@@ -225,12 +225,14 @@ impl Detectors {
         for led in &self.sieve.led {
             let possible = led.possible(held, text.len(), &points);
             let waiting = possible & led.needs_words;
-            let mut possible = possible & !led.needs_words;
             if waiting != 0 {
                 let own: &Bits = own.get_or_insert_with(|| self.heard_in(text, held, &named()));
-                let waits = led.of.iter().enumerate().filter(|(place, _)| waiting & 1 << place != 0);
-                possible |= waits.fold(0, |heard, (place, index)| heard | u64::from(near::has(own, *index)) << place);
+                let mut waits = led.of.iter().enumerate().filter(|(place, _)| waiting & 1 << place != 0);
+                if waits.any(|(_, index)| near::has(own, *index)) {
+                    return false;
+                }
             }
+            let possible = possible & !waiting;
             if possible & led.alone != 0 {
                 return false;
             }
@@ -239,8 +241,8 @@ impl Detectors {
             }
         }
         if points.digits >= self.sieve.least_window {
-            let spoken = own.get_or_insert_with(|| self.heard_in(text, held, &named()));
-            if self.holds_number(text, spoken.clone()) {
+            let spoken = own.unwrap_or_else(|| self.heard_in(text, held, &named()));
+            if self.holds_number(text, spoken) {
                 return false;
             }
         }
@@ -255,7 +257,7 @@ impl Detectors {
             Some((beginnings(&(place(one.start)..place(one.end))), lead))
         });
         groups &= self.sieve.shapes.groups_in(text.as_bytes());
-        groups == 0 || self.near.names_nobody(text, parts, groups, own.as_ref())
+        groups == 0 || self.near.names_nobody(text, parts, groups)
     }
 
     /// Whether a match of somebody who waits for this literal fits into a text with these kinds of bytes.
