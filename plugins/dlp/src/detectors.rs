@@ -123,6 +123,8 @@ struct Compiled {
     open: bool,
     /// A checksum of a hundred to one: no other reading of the same letters is as likely.
     sure: bool,
+    /// A check may leave out what stands around a value.
+    narrows: bool,
     window: Option<(u32, u32)>,
     boundary: Boundary,
     checks: Vec<Check>,

@@ -281,13 +281,20 @@ fn colons(text: &[u8], at: usize, floor: usize) -> (usize, usize, u32) {
     (start, at + length.max(1), u32::try_from(count).unwrap_or(u32::MAX))
 }
 
+/// `amp;`, but not the `limit=5` of an address: a name of letters has its end.
+fn is_named(rest: &[u8]) -> bool {
+    const LONGEST: usize = 18;
+    let letters = rest.iter().take(LONGEST).take_while(|byte| byte.is_ascii_alphabetic()).count();
+    letters > 0 && rest.get(letters) == Some(&b';')
+}
+
 /// Whether an escape may begin here. May be wrong in saying yes, not in saying no.
 fn escapes(text: &[u8], at: usize) -> bool {
     let next = |ahead: usize| text.get(at + ahead).copied().unwrap_or_default();
     match text.get(at) {
         Some(b'%') => next(1).is_ascii_hexdigit() && next(2).is_ascii_hexdigit(),
         Some(b'\\') => matches!(next(1), b'u' | b'x' | b'U' | b'X' | b'/' | b'0'..=b'3'),
-        Some(b'&') => next(1) == b'#' || next(1).is_ascii_alphabetic(),
+        Some(b'&') => next(1) == b'#' || is_named(text.get(at + 1..).unwrap_or_default()),
         _ => false,
     }
 }

@@ -1,5 +1,9 @@
 //! What people write where a secret will stand: `your-api-key`, `xxxx`, `${TOKEN}`, `<password>`, `changeme`.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 /// Parts that no generated secret has. Short ones would be found in random texts by chance, so none is below five letters.
 const WORDS: [&str; 33] = [
     "your_",
@@ -49,12 +53,20 @@ pub fn is_one(text: &str) -> bool {
         || (value.starts_with('%') && value.ends_with('%'))
         || value.contains("...")
         || value.contains('…')
-        || WORDS.iter().any(|word| value.contains(word))
+        || has_word(value)
         || one_letter(value)
         || (value.len() >= 3 && value.bytes().all(|byte| byte == b'*'))
         // How vendors write the keys of their documentation.
         || text.contains("EXAMPLE")
         || is_documented(text)
+}
+
+/// All of them at once: this is asked of every number that may be somebody's.
+fn has_word(value: &str) -> bool {
+    static ALL: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(WORDS).ok());
+    // Each has a letter or a star.
+    let any = value.bytes().any(|byte| byte.is_ascii_lowercase() || byte == b'*');
+    any && ALL.as_ref().map_or_else(|| WORDS.iter().any(|word| value.contains(word)), |all| all.is_match(value))
 }
 
 /// `scheme://user:password@host`, word for word.

@@ -159,6 +159,7 @@ impl Gathered {
             grouped: pattern.as_ref().is_some_and(|pattern| pattern.captures_len() > 1),
             open: one.pattern.as_deref().is_none_or(is_open),
             sure: one.check.iter().any(Check::is_sure),
+            narrows: one.check.iter().any(Check::narrows),
             pattern,
             until,
             window: one.digits.map(|(least, most)| (u32::from(least), u32::from(most))),

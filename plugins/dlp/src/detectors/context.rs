@@ -35,27 +35,34 @@ impl Context {
         })
     }
 
-    pub fn holds(&self, text: &str, found: &Range<usize>, key: Option<&str>) -> bool {
+    pub fn holds(&self, text: &str, found: &Range<usize>, key: Option<&str>, tables: Tables) -> bool {
         let before = found.start.saturating_sub(self.within)..found.start;
-        self.around(text, said_before(text.as_bytes(), before), found, key)
+        self.around(text, said_before(text.as_bytes(), before), found, key, tables)
     }
 
     /// The same for words that make it something else: a number between such a word and the match was what the word meant.
-    pub fn denies(&self, text: &str, found: &Range<usize>, key: Option<&str>) -> bool {
+    pub fn denies(&self, text: &str, found: &Range<usize>, key: Option<&str>, tables: Tables) -> bool {
         let before = found.start.saturating_sub(self.within)..found.start;
         let part = text.as_bytes().get(before.clone()).unwrap_or_default();
         let digit = part.iter().rposition(u8::is_ascii_digit).map_or(0, |at| at + 1);
-        self.around(text, before.start + digit..before.end, found, key)
+        self.around(text, before.start + digit..before.end, found, key, tables)
     }
 
-    fn around(&self, text: &str, before: Range<usize>, found: &Range<usize>, key: Option<&str>) -> bool {
+    fn around(
+        &self,
+        text: &str,
+        before: Range<usize>,
+        found: &Range<usize>,
+        key: Option<&str>,
+        tables: Tables,
+    ) -> bool {
         if self.also_key && key.is_some_and(|key| self.speaks(key.as_bytes(), 0..key.len())) {
             return true;
         }
         let bytes = text.as_bytes();
         self.speaks(bytes, before)
             || (self.after > 0 && self.speaks(bytes, found.end..(found.end + self.after).min(bytes.len())))
-            || (self.also_key && head_of(text, found.start).is_some_and(|head| self.speaks(bytes, head)))
+            || (self.also_key && tables.head_of(text, found.start).is_some_and(|head| self.speaks(bytes, head)))
     }
 
     /// Whether one of the words stands in this part of the text.
@@ -110,13 +117,44 @@ fn renamed(part: &[u8]) -> usize {
     if name && done.iter().filter(|byte| byte.is_ascii_digit()).count() >= NUMBER { last + 1 } else { 0 }
 }
 
-/// The name of the column that `at` lies in, of a table or of a statement that fills one.
-fn head_of(text: &str, at: usize) -> Option<Range<usize>> {
-    header(text, at).or_else(|| inserted(text, at)).or_else(|| copied(text, at)).or_else(|| aligned(text, at))
+/// Which ways to name columns a text has at all. Asked once of a text, because to look for a name at every number is to read far.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tables {
+    header: bool,
+    inserted: bool,
+    copied: bool,
+    aligned: bool,
+}
+
+impl Tables {
+    pub fn of(text: &str) -> Self {
+        let bytes = text.as_bytes();
+        let holds = |word: &[u8]| memchr::memmem::find(bytes, word).is_some();
+        let head = bytes.get(..bytes.len().min(LONGEST_LINE + 1)).unwrap_or_default();
+        let first = memchr::memchr(b'\n', head).and_then(|end| head.get(..end)).unwrap_or_default();
+        Self {
+            header: first.iter().any(|byte| SIGNS.contains(&char::from(*byte))),
+            inserted: holds(b"VALUES") || holds(b"values"),
+            copied: holds(b") FROM "),
+            aligned: memchr::memmem::find(first, GUTTER).is_some(),
+        }
+    }
+
+    /// The name of the column that `at` lies in, of a table or of a statement that fills one.
+    fn head_of(self, text: &str, at: usize) -> Option<Range<usize>> {
+        let way = |has: bool, find: fn(&str, usize) -> Option<Range<usize>>| if has { find(text, at) } else { None };
+        way(self.header, header)
+            .or_else(|| way(self.inserted, inserted))
+            .or_else(|| way(self.copied, copied))
+            .or_else(|| way(self.aligned, aligned))
+    }
 }
 
 /// Nothing beyond a line's length is read: this is asked for every number of a long text.
 const LONGEST_LINE: usize = 2048;
+/// Between the names of a first line.
+const SIGNS: [char; 4] = ['\t', '|', ';', ','];
+const GUTTER: &[u8] = b"  ";
 
 /// Where the first line may end, and where the line of `at` may begin.
 fn margins(bytes: &[u8], at: usize) -> Option<(&[u8], Range<usize>)> {
@@ -133,7 +171,7 @@ fn header(text: &str, at: usize) -> Option<Range<usize>> {
         return None;
     }
     let first = text.get(..first_end)?;
-    let sign = ['\t', '|', ';', ','].into_iter().find(|sign| first.contains(*sign))?;
+    let sign = SIGNS.into_iter().find(|sign| first.contains(*sign))?;
     let line_start = before.start + memchr::memrchr(b'\n', bytes.get(before)?)? + 1;
     let column = columns(text.get(line_start..at)?, sign);
     let mut start = 0;
@@ -198,7 +236,6 @@ fn copied(text: &str, at: usize) -> Option<Range<usize>> {
 
 /// In a table whose columns are kept apart by blanks alone: the name that stands above.
 fn aligned(text: &str, at: usize) -> Option<Range<usize>> {
-    const GUTTER: &[u8] = b"  ";
     let bytes = text.as_bytes();
     let (head, before) = margins(bytes, at)?;
     let first_end = memchr::memchr(b'\n', head)?;
@@ -289,7 +326,8 @@ mod tests {
                 ..ContextWords::default()
             };
             let at = text.find(value).unwrap_or_default();
-            let said = Context::new(&words).is_ok_and(|context| context.holds(text, &(at..at + 10), None));
+            let said =
+                Context::new(&words).is_ok_and(|context| context.holds(text, &(at..at + 10), None, Tables::of(text)));
             assert_eq!(said, expected, "{text}");
         }
     }
@@ -300,7 +338,8 @@ mod tests {
         let context = Context::new(&words).map_err(|_| ());
         for (text, expected) in [("id=625-571-799", true), ("?id=235&sin=625-571-799", false)] {
             let at = text.find("625").unwrap_or_default();
-            let denied = context.as_ref().is_ok_and(|context| context.denies(text, &(at..at + 11), None));
+            let denied =
+                context.as_ref().is_ok_and(|context| context.denies(text, &(at..at + 11), None, Tables::of(text)));
             assert_eq!(denied, expected, "{text}");
         }
     }

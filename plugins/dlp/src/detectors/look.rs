@@ -6,7 +6,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::near::Lead;
-use super::seen::{BEFORE, Marks, Seen};
+use super::seen::{Marks, Seen};
 use super::{Detectors, View, near};
 use crate::mapped::{Mapped, small};
 use crate::spots::{Spot, spots};
@@ -212,10 +212,11 @@ impl Detectors {
 
     /// The text as it stands. Returns what has to be read in another way.
     fn plain(&self, text: &str, key: Option<&str>, view: View, out: &mut Vec<Found>) -> Leads {
-        let mut seen = Seen { set: self, text, key, view, out, marks: Marks::new(), spoken: None, may: None };
+        let mut seen =
+            Seen { set: self, text, key, view, out, marks: Marks::new(), spoken: None, may: None, tables: None };
         self.literals.each(text.as_bytes(), |literal, start, end| {
             for detector in self.begun.get(literal).into_iter().flatten() {
-                seen.try_at(*detector, start..end, BEFORE);
+                seen.try_at(*detector, start..end);
             }
             true
         });
@@ -230,17 +231,17 @@ impl Detectors {
         let mut apart = Runs::new();
         spots(text.as_bytes(), &self.least, |spot| {
             match spot {
-                Spot::At(at) => self.at.iter().for_each(|detector| seen.try_at(*detector, at..at + 1, BEFORE)),
+                Spot::At(at) => self.at.iter().for_each(|detector| seen.try_at(*detector, at..at + 1)),
                 Spot::Colons { start, end, count } if seen.anything_near(&(start..end), Lead::Number) => {
                     for (_, detector) in self.colons.iter().filter(|(least, _)| count >= *least) {
-                        seen.try_near(*detector, start..end);
+                        seen.try_near(*detector, start..end, Lead::Number);
                     }
                 }
                 Spot::Digits(run) => seen.digits(run),
                 Spot::Run { start, end } => {
                     if end - start >= self.shortest_run && seen.anything_near(&(start..end), Lead::LongWord) {
                         for (_, detector) in self.runs.iter().filter(|(least, _)| end - start >= *least) {
-                            seen.try_near(*detector, start..end);
+                            seen.try_near(*detector, start..end, Lead::LongWord);
                         }
                     }
                     join_lines(text.as_bytes(), &mut runs, start..end);

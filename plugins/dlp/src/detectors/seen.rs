@@ -7,15 +7,16 @@ use regex_automata::{Anchored, Input};
 use smallvec::SmallVec;
 
 use super::bounds::{bounded, joins, whole_letters};
+use super::context::Tables;
 use super::look::Found;
-use super::near::{Groups, Lead};
+use super::near::{Beginnings, Lead};
 use super::{Compiled, Detectors, View, block, digits, near};
 use crate::Check;
 use crate::mapped::small;
 use crate::spots::DigitRun;
 
 /// How far before its anchor a match may begin, and how far behind it it may end.
-pub(super) const BEFORE: usize = 320;
+const BEFORE: usize = 320;
 const BEHIND: usize = 16 * 1024;
 /// The same for anchors that are much of the match themselves: digits, colons, runs.
 const SHORTLY_BEFORE: usize = 32;
@@ -85,6 +86,8 @@ pub(super) struct Seen<'s> {
     pub spoken: Option<SmallVec<[u64; 16]>>,
     /// The same for those that can match at all beside a number or a long word.
     pub may: Option<near::Sorted>,
+    /// How columns are named here, if they are.
+    pub tables: Option<Tables>,
 }
 
 impl<'s> Seen<'s> {
@@ -118,18 +121,23 @@ impl<'s> Seen<'s> {
             let spoken = spoken.get_or_insert_with(|| set.spoken(text, key));
             set.near.sorted(text, spoken)
         });
-        set.near.sort_out(text, beginnings(anchor), lead, Groups::MAX, may);
+        set.near.sort_out(text, beginnings(anchor), lead, may);
         !may.is_empty()
     }
 
     /// Around a number or a long word.
-    pub fn try_near(&mut self, index: u16, anchor: Range<usize>) {
-        if self.may.as_ref().is_none_or(|may| may.has(index)) {
-            self.try_at(index, anchor, SHORTLY_BEFORE);
-        }
+    pub fn try_near(&mut self, index: u16, anchor: Range<usize>, lead: Lead) {
+        let Some(may) = self.may.as_ref().filter(|may| may.has(index)) else { return };
+        let from = may.beginnings(index, lead, &beginnings(&anchor));
+        self.try_from(index, anchor, SHORTLY_BEFORE, &from);
     }
 
-    pub fn try_at(&mut self, index: u16, anchor: Range<usize>, before: usize) {
+    /// Around a literal or a sign.
+    pub fn try_at(&mut self, index: u16, anchor: Range<usize>) {
+        self.try_from(index, anchor, BEFORE, &Beginnings::Anywhere);
+    }
+
+    fn try_from(&mut self, index: u16, anchor: Range<usize>, before: usize, from: &Beginnings) {
         let set: &'s Detectors = self.set;
         let Some(detector) = set.compiled.get(usize::from(index)) else {
             return;
@@ -154,8 +162,11 @@ impl<'s> Seen<'s> {
         }
         if detector.begins_with_anchor {
             self.try_beginning(index, detector, pattern, anchor, strikes);
-        } else {
-            self.try_around(index, detector, pattern, anchor, start, before);
+            return;
+        }
+        match from {
+            Beginnings::Anywhere => self.try_around(index, detector, pattern, anchor, start, before),
+            Beginnings::At(places) => self.try_each(index, detector, pattern, anchor, start, places),
         }
     }
 
@@ -228,6 +239,40 @@ impl<'s> Seen<'s> {
         self.mark(index).tried = (anchor.start, start);
     }
 
+    /// A match begins at one of these places or nowhere: the same as `try_around`, without looking for them.
+    fn try_each(
+        &mut self,
+        index: u16,
+        detector: &Compiled,
+        pattern: &Regex,
+        anchor: Range<usize>,
+        mut start: usize,
+        places: &[usize],
+    ) {
+        let end = (anchor.end + SHORTLY_BEHIND).min(self.text.len());
+        let mut patience = PATIENCE.saturating_add(anchor.len().saturating_mul(8));
+        for place in places {
+            if *place < start || patience == 0 {
+                continue;
+            }
+            let input = Input::new(self.text).span(*place..end).anchored(Anchored::Yes);
+            let Some(found) = pattern.search(&input) else { continue };
+            work(found.end() - place);
+            start = place + 1;
+            if found.end() <= anchor.start {
+                continue;
+            }
+            match self.taken(index, detector, found.range()) {
+                Some(taken) => start = taken.max(start),
+                None => {
+                    let length = found.end() - found.start();
+                    patience = patience.saturating_sub(if length > SHORT_MISS { length } else { 1 });
+                }
+            }
+        }
+        self.mark(index).tried = (anchor.start, start);
+    }
+
     /// A match that begins where the span does. One that the end of the span may have cut is looked for once more, further on: a token
     /// has no longest form.
     fn beginning(&mut self, index: u16, pattern: &Regex, span: Range<usize>) -> Option<Range<usize>> {
@@ -285,10 +330,10 @@ impl<'s> Seen<'s> {
         }
         if self.anything_near(&(run.start..run.end), Lead::Number) {
             for (_, detector) in set.digits.iter().filter(|(least, _)| run.count >= *least) {
-                self.try_near(*detector, run.start..run.end);
+                self.try_near(*detector, run.start..run.end, Lead::Number);
             }
             for (_, detector) in set.dots.iter().filter(|(least, _)| run.dots >= *least) {
-                self.try_near(*detector, run.start..run.end);
+                self.try_near(*detector, run.start..run.end, Lead::Number);
             }
         }
         self.windows(run);
@@ -356,6 +401,10 @@ impl<'s> Seen<'s> {
             Some(_) => return None,
             None => matched,
         };
+        // Where no check moves them, the bounds say no sooner than any check.
+        if detector.until.is_none() && !detector.narrows && !at_bounds(&matched) {
+            return None;
+        }
         let whole = whole_letters(self.text, self.value_of(detector, matched.clone()));
         let mut range = whole.clone();
         for check in &detector.checks {
@@ -368,11 +417,14 @@ impl<'s> Seen<'s> {
         }
         let value = self.text.get(range.clone()).filter(|value| !value.is_empty())?;
         let context = detector.context.as_ref().filter(|context| context.required);
-        if context.is_some_and(|context| !context.holds(self.text, &matched, self.key)) {
-            return None;
-        }
-        if detector.unless.as_ref().is_some_and(|unless| unless.denies(self.text, &matched, self.key)) {
-            return None;
+        if context.is_some() || detector.unless.is_some() {
+            let tables = *self.tables.get_or_insert_with(|| Tables::of(self.text));
+            if context.is_some_and(|context| !context.holds(self.text, &matched, self.key, tables)) {
+                return None;
+            }
+            if detector.unless.as_ref().is_some_and(|unless| unless.denies(self.text, &matched, self.key, tables)) {
+                return None;
+            }
         }
         self.mark(index).matched = (matched.start, matched.end);
         self.out.push(Found {

@@ -141,7 +141,7 @@ impl Led {
             kinds: kinds.map(who_needs).filter(|(_, who)| *who != 0).collect(),
             needs_words: mask(led_to.iter().map(|one| one.needs_words)),
             groups: (0..MOST_GROUPS).map(|place| mask(led_to.iter().map(|one| in_group(one, place)))).collect(),
-            alone: mask(led_to.iter().map(|one| !one.needs_words && near.is_unknown(one.index))),
+            alone: mask(led_to.iter().map(|one| near.is_unknown(one.index))),
         }
     }
 
@@ -224,18 +224,20 @@ impl Detectors {
         let mut groups: Groups = 0;
         for led in &self.sieve.led {
             let possible = led.possible(held, text.len(), &points);
+            let waiting = possible & led.needs_words;
+            if waiting != 0 {
+                let own: &Bits = own.get_or_insert_with(|| self.heard_in(text, held, &named()));
+                let mut waits = led.of.iter().enumerate().filter(|(place, _)| waiting & 1 << place != 0);
+                if waits.any(|(_, index)| near::has(own, *index)) {
+                    return false;
+                }
+            }
+            let possible = possible & !waiting;
             if possible & led.alone != 0 {
                 return false;
             }
             for (place, group) in led.groups.iter().enumerate().filter(|(_, group)| possible & **group != 0) {
-                groups |= u8::from(possible & group != 0) << place;
-            }
-            if possible & led.needs_words != 0 {
-                let own: &Bits = own.get_or_insert_with(|| self.heard_in(text, held, &named()));
-                let waits = led.of.iter().enumerate().filter(|(place, _)| possible & led.needs_words & 1 << place != 0);
-                if waits.map(|(_, index)| *index).any(|index| near::has(own, index)) {
-                    return false;
-                }
+                groups |= Groups::from(possible & group != 0) << place;
             }
         }
         if points.digits >= self.sieve.least_window {
@@ -294,6 +296,7 @@ impl Detectors {
             marks: Marks::new(),
             spoken: Some(spoken),
             may: None,
+            tables: None,
         };
         spots(text.as_bytes(), &self.least, |spot| match spot {
             Spot::Digits(run) => !seen.takes_window(run),
