@@ -93,6 +93,42 @@ async fn a_tool_nobody_classified_is_hidden_and_refused() {
     assert!(yaml.contains("crm/unknown") && yaml.contains("READ_ONLY"), "{yaml}");
 }
 
+// A draft replaces the file it was made from and keeps what was decided there; what a redirection emptied is refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_draft_is_written_over_the_file_in_force() {
+    let stub = Stub::start(&["find", "fresh"]).await;
+    let world = World::on(Kind::Sqlite)
+        .upstream("crm", json!({ "url": stub.url() }))
+        .manifest_file(
+            "crm",
+            json!({
+                "manifests": [{ "id": "crm/find", "domain": "records", "risk_level": "LOW_WRITE", "side_effects": true, "allowed_modes": ["FULL_AUTO"] }],
+                "handling": { "crm/find": { "sql": { "argument": "query", "dialect": "sqlite" } } },
+            }),
+        )
+        .start();
+    let file = world.config_path().with_file_name("policies").join("manifests/crm.yaml");
+    let out = file.to_str().unwrap();
+    let drafted = world.cli(&["manifest", "suggest", "crm", "--out", out]);
+    let said = String::from_utf8_lossy(&drafted.stderr).into_owned();
+    assert!(drafted.status.success() && drafted.stdout.is_empty(), "{said}");
+    assert!(said.contains("2 tools drafted"), "{said}");
+    let text = std::fs::read_to_string(&file).unwrap();
+    for part in ["crm/fresh", "domain: records", "\"argument\":\"query\""] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(world.cli(&["check"]).status.success());
+
+    std::fs::write(&file, "").unwrap();
+    for arguments in [&["manifest", "suggest", "crm"][..], &["manifest", "suggest", "crm", "--out", out]] {
+        let refused = world.cli(arguments);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!((refused.status.code(), refused.stdout.len()), (Some(1), 0), "{said}");
+        assert!(said.contains("is empty") && said.contains("--out"), "{said}");
+    }
+    assert_eq!(std::fs::metadata(&file).unwrap().len(), 0, "left as it was found");
+}
+
 // acceptance 71: one row per call with tool, payloads, classification, time and status, denied calls included.
 async fn every_call_leaves_its_row(kind: Kind) {
     let stub = Stub::start(&["read", "write", "destroy"]).await;

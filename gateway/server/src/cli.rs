@@ -292,6 +292,7 @@ mod tests {
             "audit verify --agent a --tenant t --json",
             "manifest list --tenant t --json",
             "manifest suggest notes --config f",
+            "manifest suggest notes --out policies/manifests/notes.yaml",
             "guard tools",
             "guard sql --dialect sqlite --allow-tables a,b --config f",
             "manifest diff notes/search --json",

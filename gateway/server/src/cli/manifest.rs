@@ -1,5 +1,7 @@
 //! `manifest list`: the tools that agents have been shown, and which of them are classified.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 use gateway_core::manifest::suggest;
 use gateway_core::ports::{RegisteredTool, Tenant};
@@ -14,7 +16,7 @@ use crate::policy_files::load_for;
 pub enum ManifestVerb {
     /// The tools seen so far, each with its manifest or with a suggestion for one
     List(ListTools),
-    /// Asks an upstream for its tools and prints a first draft of its manifest file
+    /// Asks an upstream for its tools and drafts its manifest file, on the screen or with `--out` in its place
     Suggest(SuggestArgs),
     /// What is different between the definition that was accepted and the one that is held back
     Diff(pins::DiffArgs),
@@ -35,6 +37,9 @@ pub struct ListTools {
 pub struct SuggestArgs {
     /// The upstream, as the configuration names it
     pub namespace: Namespace,
+    /// Writes the draft there at once and whole, also over the file that it was drafted from
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
     #[command(flatten)]
     pub(super) place: Place,
 }

@@ -1,8 +1,12 @@
 //! `manifest suggest`: asks a live upstream for its tools and drafts the manifest file an operator would start from.
 //!
-//! The draft follows what the server says of its own tools, which is a hint and not a fact: it is printed, never applied. A
-//! hint may raise what is in force already and never lowers it; of a server that is not `trusted` it lowers nothing at all.
+//! The draft follows what the server says of its own tools, which is a hint and not a fact: it is printed, or written where
+//! somebody says. A hint may raise what is in force already and never lowers it; of a server that is not `trusted` it lowers
+//! nothing at all.
 
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 use gateway_core::manifest::suggest;
@@ -14,6 +18,7 @@ use serde_json::{Value, json};
 use super::Failure;
 use super::manifest::SuggestArgs;
 use super::output::{plain, print};
+use crate::config::Config;
 use crate::policy_files::{Beside, beside_manifests, load_for};
 
 pub async fn run(args: &SuggestArgs) -> Result<(), Failure> {
@@ -23,13 +28,61 @@ pub async fn run(args: &SuggestArgs) -> Result<(), Failure> {
         let known = if known.is_empty() { "none".into() } else { known.join(", ") };
         return Err(Failure::new(format!("the configuration has no upstream `{}`; it has {known}", args.namespace)));
     };
+    refuse_emptied(&config, &args.namespace)?;
     let server = crate::compose::transport_for(&args.namespace, upstream, &config, upstream.timeout)
         .map_err(|error| Failure::of(&error))?;
     let principal = Arc::new(Principal::anonymous());
     let tools = list_tools(&*server, &args.namespace, &principal).await.map_err(|error| Failure::of(&error))?;
     let loaded = load_for(&config)?;
     let beside = beside_manifests(&config, &args.namespace);
-    print(draft(&args.namespace, &tools, &loaded.policies, &beside, upstream.trusted).trim_end())
+    let draft = draft(&args.namespace, &tools, &loaded.policies, &beside, upstream.trusted);
+    let Some(out) = &args.out else { return print(draft.trim_end()) };
+    put(out, &draft).map_err(|error| Failure::new(format!("`{}` cannot be written: {error}", out.display())))?;
+    eprintln!("{} tools drafted in {}: read it before it is served", tools.len(), out.display());
+    Ok(())
+}
+
+/// A shell's `>` empties the file before anybody reads it. What stood there is gone, and a draft made without it would look
+/// as if nothing had ever been decided.
+fn refuse_emptied(config: &Config, namespace: &Namespace) -> Result<(), Failure> {
+    let Some(dir) = &config.policies else { return Ok(()) };
+    let file = dir.join("manifests").join(format!("{namespace}.yaml"));
+    if fs::metadata(&file).is_ok_and(|data| data.len() == 0) {
+        let what = format!("`{}` is empty, so what was decided of these tools cannot be kept", file.display());
+        let hint = "`>` empties a file before it is read: put the old one back, or remove it if there was none, and use `--out FILE`";
+        return Err(Failure::new(what).with_hint(hint));
+    }
+    Ok(())
+}
+
+/// The old text or the new one, never half of it. Hidden until it is whole, so that nobody loads it as a policy.
+fn put(out: &Path, text: &str) -> io::Result<()> {
+    // Through a symbolic link, the file that it names is the one to replace.
+    let out = &fs::canonicalize(out).or_else(|error| match error.kind() {
+        ErrorKind::NotFound => Ok(out.to_owned()),
+        _ => Err(error),
+    })?;
+    let name =
+        out.file_name().ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "it is not the name of a file"))?;
+    if out.is_dir() {
+        return Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory"));
+    }
+    let whole = out.with_file_name(format!(".{}.{}", name.to_string_lossy(), uuid::Uuid::new_v4().simple()));
+    let written = write_new(&whole, out, text).and_then(|()| fs::rename(&whole, out));
+    if written.is_err() {
+        let _ = fs::remove_file(&whole);
+    }
+    written
+}
+
+fn write_new(whole: &Path, out: &Path, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(whole)?;
+    // Whoever could read the old file can read the new one.
+    if let Ok(old) = fs::metadata(out) {
+        file.set_permissions(old.permissions())?;
+    }
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
 }
 
 fn draft(
@@ -192,9 +245,42 @@ mod tests {
     use gateway_core::AgentMode;
     fn load(draft: &str) -> Policies {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir(dir.path().join("manifests")).unwrap();
-        std::fs::write(dir.path().join("manifests/notes.yaml"), draft).unwrap();
+        fs::create_dir(dir.path().join("manifests")).unwrap();
+        fs::write(dir.path().join("manifests/notes.yaml"), draft).unwrap();
         load_policies(Some(dir.path())).unwrap_or_else(|problems| panic!("{problems:?}\n{draft}")).policies
+    }
+
+    // `>` would have emptied it first: with `--out` the file is read, and then replaced whole.
+    #[test]
+    fn a_draft_takes_the_place_of_the_file_it_was_drafted_from() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let dir = tempfile::tempdir().unwrap();
+        let (file, link) = (dir.path().join("notes.yaml"), dir.path().join("link.yaml"));
+        put(&file, "manifests: []\n").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+        symlink(&file, &link).unwrap();
+        put(&link, "manifests:\n").unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "manifests:\n");
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert!(put(&dir.path().join("absent/notes.yaml"), "").is_err());
+        assert!(put(dir.path(), "").is_err());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "nothing is left lying about");
+    }
+
+    #[test]
+    fn an_emptied_file_is_not_drafted_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().join("pol/manifests");
+        fs::create_dir_all(&place).unwrap();
+        let config = Config::parse("policies: pol", Some(&dir.path().join("p.yaml")), &|_| None).unwrap();
+        let namespace = "notes".parse().unwrap();
+        assert_eq!(refuse_emptied(&config, &namespace), Ok(()), "none yet");
+        fs::write(place.join("notes.yaml"), "").unwrap();
+        let told = format!("{:?}", refuse_emptied(&config, &namespace));
+        assert!(told.contains("notes.yaml` is empty") && told.contains("--out"), "{told}");
+        fs::write(place.join("notes.yaml"), "manifests: []").unwrap();
+        assert_eq!(refuse_emptied(&config, &namespace), Ok(()));
     }
 
     // acceptance 109: the suggestion follows the annotations, and the draft is a policy file as it stands.
