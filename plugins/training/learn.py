@@ -78,7 +78,9 @@ def learn(poisoned, honest, more, places, strength, rounds):
     plain = {tuple(passage) for passage in honest}.union(more)
     # What honest tools say as well is not the poison.
     said = np.array([tuple(passage) in plain for passage in passages])
-    chosen, model = ~said, np.zeros(len(places) + 1)
+    # Nor is the sentence that introduces the tool, at first: it would believe itself.
+    opens = np.r_[True, owner[1:] != owner[:-1]] & np.isin(owner, np.where(np.bincount(owner) > 1)[0])
+    chosen, model = ~said & ~opens, np.zeros(len(places) + 1)
     for turn in range(rounds):
         truth = np.r_[chosen, np.zeros(len(honest) + len(more), bool)]
         # What stands beside the poison is honest, and in the same hand: how somebody writes is no clue.

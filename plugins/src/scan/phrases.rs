@@ -183,6 +183,8 @@ impl Phrases {
                 |at: &&usize| place.kind != Kind::Prose || self.written.get(**at).is_some_and(|known| known.weight > 1);
             heard.extend(here.iter().filter(loud).copied());
             let score = self.sum(&here) + self.names_another(place, accepted, server);
+            // What a parameter is called is no sentence: how sentences sound does not speak for it.
+            findings.certain |= place.kind == Kind::Key && score > ENOUGH;
             if score > loudest.map_or(0, |(most, _)| most) {
                 loudest = Some((score, &place.path));
             }
