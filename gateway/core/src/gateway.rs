@@ -33,6 +33,7 @@ use gateway_protocol::{Body, Id, Message, Revision, message};
 
 use crate::agents::RunStep;
 use crate::chain::Chain;
+use crate::crossing::{Arrival, Crossings};
 use crate::exchange::{Ask, Route};
 use crate::home::Passage;
 use crate::identity::{Credential, Principal};
@@ -44,7 +45,6 @@ use crate::resume::Replays;
 use crate::session::Session;
 
 use approve::Telling;
-pub use carry::CARRIED;
 use carry_out::Errand;
 pub use parts::{Inbound, Ports, Settings, Verb, Wire};
 use record::Story;
@@ -57,6 +57,7 @@ pub struct Gateway {
     settings: ArcSwap<Settings>,
     ports: Arc<Ports>,
     memory: Arc<Memory>,
+    crossings: Arc<Crossings>,
 }
 
 /// What this process remembers of what it has handed out.
@@ -97,9 +98,15 @@ impl Gateway {
             candidate: ArcSwapOption::empty(),
             engine: ArcSwap::from_pointee(engine),
             settings: ArcSwap::from_pointee(settings),
+            crossings: Arc::new(Crossings::new(Arc::clone(&ports.seal), Arc::clone(&ports.clock), ports.home.node)),
             ports: Arc::new(ports),
             memory: Arc::default(),
         }
+    }
+
+    /// How requests go from node to node, for doors that carry them before anybody looks inside.
+    pub fn crossings(&self) -> Arc<Crossings> {
+        Arc::clone(&self.crossings)
     }
 
     /// Messages already under way finish under the chain they began with.
@@ -148,10 +155,17 @@ impl Gateway {
     }
 
     pub async fn handle(self: &Arc<Self>, mut inbound: Inbound) -> Answer {
-        let passage = match self.arrived(&mut inbound) {
-            Ok(passage) => passage,
-            Err(misdirected) => return misdirected,
-        };
+        match self.arrived(&mut inbound) {
+            Arrival::Unlabelled => self.answer(inbound, None).await,
+            Arrival::Misdirected => Answer::empty(421),
+            Arrival::Brought(arrived) => {
+                let answer = self.answer(inbound, Some(arrived.passage)).await;
+                self.crossings.answer(&arrived, answer)
+            }
+        }
+    }
+
+    async fn answer(self: &Arc<Self>, mut inbound: Inbound, passage: Option<Passage>) -> Answer {
         // Identity comes before parsing, so that even an unreadable body is written into somebody's chain.
         let principal = match self.admit_door(&inbound.credential, inbound.metadata_url.as_deref()).await {
             Ok(principal) => principal,

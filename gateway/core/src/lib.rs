@@ -11,6 +11,7 @@ pub mod chain;
 pub mod classification;
 pub mod classify;
 pub mod content;
+pub mod crossing;
 pub mod definitions;
 pub mod desk;
 pub mod digest;

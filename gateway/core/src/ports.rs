@@ -22,7 +22,6 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::BoxError;
-use crate::gateway::Wire;
 use crate::home::Home;
 use crate::identity::{Credential, Principal};
 use crate::names::{AgentId, TenantId, TraceId};
@@ -143,10 +142,8 @@ pub struct Carried {
     pub method: &'static str,
     pub path: String,
     pub body: Bytes,
+    /// No credential stands among them in the clear: it is in the label (`crossing.rs`), which only a node can open.
     pub headers: Vec<(String, String)>,
-    /// The caller's own: a peer is the same audience, and judges anew.
-    pub credential: Credential,
-    pub wire: Wire,
 }
 
 /// Where nothing of the request arrived, the caller rebuilds what was there, or refuses.
@@ -164,7 +161,7 @@ pub enum PeerError {
 /// The other nodes.
 #[async_trait]
 pub trait Peers: Send + Sync {
-    /// Its answer is already reviewed and recorded there.
+    /// Its answer is already reviewed and recorded there, if it is a node's: whoever labelled the request checks that.
     async fn carry(&self, to: &Home, request: Carried) -> Result<Answer, PeerError>;
 }
 

@@ -300,7 +300,8 @@ impl Node {
 
     /// The streams of the HTTP+SSE transport, none of them open yet.
     pub fn conversations(&self) -> Conversations {
-        Conversations::new(Arc::clone(&self.seal), Arc::clone(&self.peers), self.home.clone())
+        let (seal, peers) = (Arc::clone(&self.seal), Arc::clone(&self.peers));
+        Conversations::new(seal, peers, self.gateway.crossings(), self.home.clone())
     }
 
     pub fn limits_in_force(&self) -> Arc<Limits> {

@@ -174,7 +174,8 @@ impl McpEdge {
         let listens = inbound.headers.method.as_deref() == Some("subscriptions/listen");
         let listening = matches!(inbound.verb, Verb::Get) || (modern && listens);
         let last = last_word(&inbound, modern && listens);
-        let stay = listening.then(|| Stay::new(&self.drain, &self.gateway, &inbound.credential).saying(last));
+        let stay =
+            listening.then(|| Stay::new(&self.drain, &self.gateway, &self.gateway.shown_by(&inbound)).saying(last));
         let mut work = Box::pin(async move { handled(&gateway, inbound).await });
         let answer = tokio::select! {
             biased;

@@ -1,7 +1,7 @@
 //! The other nodes on the same store, reached over HTTP at the address their sessions name.
 //!
-//! A peer judges and records what it is brought; here its answer is only passed on. The caller's own credential goes with the
-//! request: a peer is the same audience, and nobody else ever sees it.
+//! A peer judges and records what it is brought; here its answer is only passed on. Who is asking travels sealed among the
+//! headers (`gateway_core::crossing`): whether a node of ours still lives at that address is not known before it has answered.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use gateway_core::BoxError;
+use gateway_core::crossing::CARRIED;
 use gateway_core::home::Home;
-use gateway_core::identity::Credential;
 use gateway_core::ports::{Carried, PeerError, Peers};
 use gateway_core::refusal::{Answer, AnswerBody};
 use gateway_protocol::json::DEFAULT_MAX_DEPTH;
@@ -31,8 +31,8 @@ const MOST_PEERS: u64 = 256;
 const SILENCE: Duration = Duration::from_secs(60);
 /// Said by a node that is not the one that was meant: another process has its address now.
 const MISDIRECTED: u16 = 421;
-/// What of a peer's answer is for the client.
-const PASSED_ON: [&str; 4] = ["mcp-session-id", "www-authenticate", "retry-after", "allow"];
+/// What of a peer's answer is for the client, and the proof that it is a peer's.
+const PASSED_ON: [&str; 5] = ["mcp-session-id", "www-authenticate", "retry-after", "allow", CARRIED];
 
 pub struct HttpPeers {
     known: Cache<String, Arc<Carrier>>,
@@ -67,11 +67,8 @@ impl HttpPeers {
         let unaddressed = |error: http::Error| PeerError::Unreachable(error.into());
         let target =
             PathAndQuery::try_from(format!("{base}{}", request.path)).map_err(|error| unaddressed(error.into()))?;
-        let mut headers: Vec<(&str, &str)> =
+        let headers: Vec<(&str, &str)> =
             request.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        if let Credential::Key(key) = &request.credential {
-            headers.push(("x-api-key", key));
-        }
         let method = Method::from_bytes(request.method.as_bytes()).map_err(|error| unaddressed(error.into()))?;
         match self.in_time(carrier.send(method, Some(&target), &headers, request.body.clone())).await {
             Err(error) if error.is::<Unsent>() => Err(PeerError::Unreachable(error)),
@@ -149,7 +146,6 @@ fn whole_stream(
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
     use bytes::Bytes;
-    use gateway_core::gateway::Wire;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
     use uuid::Uuid;
@@ -178,21 +174,20 @@ mod tests {
             path: "/notes/mcp?category=a".into(),
             body: Bytes::from_static(br#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#),
             headers: vec![("mcp-session-id".into(), "sealed".into())],
-            credential: Credential::Key("key".into()),
-            wire: Wire::Http,
         }
     }
 
     #[tokio::test]
     async fn a_request_is_brought_as_it_was_and_its_answer_passed_on() {
         let (home, asked) =
-            node("HTTP/1.1 404 Not Found\r\nretry-after: 2\r\nset-cookie: no\r\ncontent-length: 2\r\n\r\n{}").await;
+            node("HTTP/1.1 404 Not Found\r\nretry-after: 2\r\nset-cookie: no\r\nportreeve-carried: proof\r\ncontent-length: 2\r\n\r\n{}").await;
         let answer = HttpPeers::new(PATIENCE).carry(&home, request()).await.unwrap();
-        assert_eq!((answer.status, answer.headers), (404, vec![("retry-after", "2".to_owned())]));
+        let passed_on = vec![("retry-after", "2".to_owned()), (CARRIED, "proof".to_owned())];
+        assert_eq!((answer.status, answer.headers), (404, passed_on));
         assert!(matches!(answer.body, AnswerBody::Json(json) if json == "{}"));
         let asked = asked.await.unwrap();
         assert!(asked.starts_with("POST /base/notes/mcp?category=a HTTP/1.1\r\n"), "{asked}");
-        for part in ["x-api-key: key", "mcp-session-id: sealed", "\"id\":7"] {
+        for part in ["mcp-session-id: sealed", "\"id\":7"] {
             assert!(asked.contains(part), "{part}: {asked}");
         }
     }

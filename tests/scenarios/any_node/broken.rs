@@ -1,9 +1,12 @@
 //! Streams and nodes that break off in the middle.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use portreeve_tests::{Kind, Piece, Step, Stub, World};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 use super::talk::{Talk, call, next};
 use super::{asked, with_child};
@@ -107,4 +110,48 @@ async fn a_conversation_over_events_is_spoken_to_through_the_other_node() {
     world.stop_gateway();
     let late = agent.client.post(&late, &[("x-api-key", &agent.key)], &call("count")).await;
     assert_eq!(late.status, 404, "the stream was the conversation: {}", late.text());
+}
+
+/// Whoever took the address of a node that is gone: answers everything, and remembers what it was told.
+async fn stranger_at(port: u16) -> Arc<Mutex<String>> {
+    let heard = Arc::new(Mutex::new(String::new()));
+    let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
+    let writing = Arc::clone(&heard);
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let mut read = vec![0; 64 * 1024];
+            let bytes = socket.read(&mut read).await.unwrap_or(0);
+            writing.lock().unwrap().push_str(&String::from_utf8_lossy(&read[..bytes]));
+            let body = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"made up"}]}}"#;
+            let head =
+                format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n", body.len());
+            let _ = socket.write_all(format!("{head}connection: close\r\n\r\n{body}").as_bytes()).await;
+        }
+    });
+    heard
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stranger_at_the_address_of_a_node_learns_no_credential_and_is_not_believed() {
+    let outside = tempfile::tempdir().unwrap();
+    let mut world = with_child(outside.path());
+    let node = world.second_node();
+    let here = Talk::open(&world.agent("a-1", "A1"), "/notes/mcp", asked()).await;
+    let there = here.at(&node);
+    assert_eq!(there.count().await.1, "1");
+    let endpoint = here.agent.sse("/notes/sse").await.endpoint.clone();
+    world.stop_gateway();
+    let heard = stranger_at(world.port).await;
+
+    let posted = format!("http://127.0.0.1:{}{endpoint}", node.port);
+    let posted = here.agent.client.post(&posted, &[("x-api-key", &here.agent.key)], &call("count")).await;
+    assert_eq!(posted.status, 502, "{}", posted.text());
+    let answer = there.call("count").await;
+    assert_eq!(answer.status, 502, "{}", answer.text());
+    assert!(!answer.text().contains("made up"), "{}", answer.text());
+    let heard = heard.lock().unwrap().clone();
+    assert_eq!(heard.matches("POST /notes/").count(), 2, "both were carried there: {heard}");
+    assert!(heard.contains("portreeve-carried: "), "{heard}");
+    assert!(!heard.contains(&here.agent.key), "the credential went along in the clear: {heard}");
+    assert_eq!(there.count().await.1, "1", "nobody is asked there again, and the session is rebuilt");
 }

@@ -11,35 +11,22 @@ use std::time::Duration;
 use bytes::Bytes;
 use gateway_protocol::{Body, Id, Malformed, Message, headers};
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::rounds::{self, Rounds};
 use super::{Caller, Gateway, Inbound, Shown, Verb, Wire};
+use crate::crossing::{Arrival, CARRIED, Expected};
 use crate::exchange::Route;
-use crate::home::{Home, Passage};
+use crate::home::Home;
+use crate::identity::Credential;
 use crate::lists::ListFilter;
 use crate::names::TraceId;
 use crate::ports::{Carried, PeerError};
 use crate::refusal::{self, Answer};
 use crate::resume;
 
-/// The header that says a request was carried. The edge hands it in among the headers that travel with a body.
-pub const CARRIED: &str = "portreeve-carried";
-/// How long a carried request may be under way.
-const UNDER_WAY: SignedDuration = SignedDuration::from_secs(60);
 /// A node that was gone a moment ago is not asked again for each request.
 const GONE_FOR: SignedDuration = SignedDuration::from_secs(10);
-
-/// What the header says once opened.
-#[derive(Serialize, Deserialize)]
-struct Label {
-    to: Uuid,
-    from: Uuid,
-    /// It came on a wire without headers of its own.
-    messages: bool,
-    until: Timestamp,
-}
 
 /// Nodes that did not answer, and when.
 #[derive(Default)]
@@ -61,24 +48,28 @@ impl Gone {
 }
 
 impl Gateway {
-    /// The way that a request took which a peer carried here. An `Err` is the answer to one that was meant for another process, as after a
-    /// restart; a label nobody of us made means nothing.
-    pub(super) fn arrived(&self, inbound: &mut Inbound) -> Result<Option<Passage>, Answer> {
+    /// What the label says, if the request bears one. Of a request that a peer brought, the credential in the label is the
+    /// caller's, and no other.
+    pub(super) fn arrived(&self, inbound: &mut Inbound) -> Arrival {
         let Some(place) = inbound.carried.iter().position(|(name, _)| name.eq_ignore_ascii_case(CARRIED)) else {
-            return Ok(None);
+            return Arrival::Unlabelled;
         };
         let (_, sealed) = inbound.carried.swap_remove(place);
-        let label = self.ports.seal.open(&sealed).and_then(|plain| serde_json::from_slice::<Label>(&plain).ok());
-        match label.filter(|label| self.ports.clock.now() < label.until) {
-            None => Ok(None),
-            Some(label) if label.to != self.ports.home.node => Err(Answer::empty(421)),
-            Some(label) => {
-                if label.messages {
-                    inbound.wire = Wire::Messages;
-                }
-                Ok(Some(Passage { from: label.from, to: label.to }))
+        let mut arrival = self.crossings.arrive(&sealed, &inbound.to_carried());
+        if let Arrival::Brought(arrived) = &mut arrival {
+            inbound.credential = std::mem::replace(&mut arrived.credential, Credential::None);
+            if arrived.messages {
+                inbound.wire = Wire::Messages;
             }
         }
+        arrival
+    }
+
+    /// Who asks: what the label hides where a peer brought the request, what the caller showed where nobody did.
+    pub fn shown_by(&self, inbound: &Inbound) -> Credential {
+        let label = inbound.carried.iter().find(|(name, _)| name.eq_ignore_ascii_case(CARRIED));
+        let hidden = label.and_then(|(_, sealed)| self.crossings.credential(sealed));
+        hidden.unwrap_or_else(|| inbound.credential.clone())
     }
 
     /// The other process that holds what this request is about, if one does.
@@ -104,15 +95,26 @@ impl Gateway {
         &self,
         caller: &Caller,
         home: &Home,
-        request: Carried,
+        (request, expected): (Carried, Expected),
         id: Option<&Id>,
     ) -> Option<Answer> {
         let now = self.ports.clock.now();
         // At our own address there is only us: whoever was there before has been restarted.
         let reachable = home.at.is_some() && home.at != self.ports.home.at && !self.memory.gone.is(home.node, now);
         if reachable {
+            let only_listens = request.method == "GET";
             match self.ports.peers.carry(home, request).await {
-                Ok(answer) => return Some(answer),
+                Ok(answer) => {
+                    if let Some(answer) = self.crossings.believe(&expected, answer) {
+                        return Some(answer);
+                    }
+                    tracing::warn!(node = %home.node, "the address of a node gave an answer that is not that node's");
+                    self.memory.gone.notice(home.node, now);
+                    // Whoever answered may stand before the node, and the node may have acted.
+                    if !only_listens {
+                        return Some(refusal::node_failed(id.cloned()));
+                    }
+                }
                 Err(error @ PeerError::Broken(_)) => {
                     tracing::warn!(error = &error as &dyn std::error::Error, node = %home.node, "{error}");
                     return Some(refusal::node_failed(id.cloned()));
@@ -135,19 +137,17 @@ impl Gateway {
         }
     }
 
-    /// The request as a peer gets it, with the label that keeps it from being carried on.
-    pub(super) fn to_carried(&self, inbound: &Inbound, to: &Home) -> Carried {
-        let until = self.ports.clock.now().checked_add(UNDER_WAY).unwrap_or(Timestamp::MAX);
-        let label = Label { to: to.node, from: self.ports.home.node, messages: inbound.wire == Wire::Messages, until };
-        let sealed = self.ports.seal.seal(&serde_json::to_vec(&label).unwrap_or_default());
+    /// The request as a peer gets it, with the label that says whose it is and keeps it from being carried on.
+    pub(super) fn to_carried(&self, inbound: &Inbound, to: &Home) -> (Carried, Expected) {
         let mut carried = inbound.to_carried();
-        carried.headers.push((CARRIED.to_owned(), sealed));
-        carried
+        let messages = inbound.wire == Wire::Messages;
+        let expected = self.crossings.send(to, &inbound.credential, messages, &mut carried);
+        (carried, expected)
     }
 }
 
 impl Inbound {
-    /// The same request, on its way to another node.
+    /// The same request, on its way to another node, without a word on who asks.
     pub fn to_carried(&self) -> Carried {
         let (method, body) = match &self.verb {
             Verb::Post(body) => ("POST", body.clone()),
@@ -173,7 +173,7 @@ impl Inbound {
         let mirrored =
             own.params.iter().map(|(name, value)| (format!("{}{name}", headers::PARAM_PREFIX), value.clone()));
         headers.extend(mirrored.chain(self.carried.iter().cloned()));
-        Carried { method, path, body, headers, credential: self.credential.clone(), wire: self.wire }
+        Carried { method, path, body, headers }
     }
 }
 

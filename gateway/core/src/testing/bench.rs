@@ -48,6 +48,8 @@ pub struct Seen {
     pub traces: Mutex<Vec<TraceDraft>>,
     pub rows: Mutex<Vec<AuditRow>>,
     pub taken: Mutex<usize>,
+    /// What callers were known by.
+    pub shown: Mutex<Vec<Credential>>,
     pub carried: Mutex<Vec<(Home, Carried)>>,
     pub definition: Mutex<Option<Arc<Value>>>,
     pub live: Arc<LiveHandle>,
@@ -85,6 +87,7 @@ impl Bench {
             traces: Mutex::default(),
             rows: Mutex::default(),
             taken: Mutex::default(),
+            shown: Mutex::default(),
             carried: Mutex::default(),
             definition: Mutex::default(),
             live: Arc::default(),
@@ -267,6 +270,7 @@ impl Upstream for Seen {
 #[async_trait]
 impl Directory for Seen {
     async fn authenticate(&self, credential: &Credential) -> Result<Arc<Principal>, AuthError> {
+        self.shown.lock().unwrap().push(credential.clone());
         match credential {
             Credential::None => Err(AuthError::Missing),
             Credential::Key(_) | Credential::Vouched(_) => Ok(Arc::new(self.principal.lock().unwrap().clone())),

@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use futures::{StreamExt, stream};
+use gateway_core::crossing::{Arrival, Crossings};
 use gateway_core::exchange::Route;
-use gateway_core::gateway::Wire;
 use gateway_core::home::Home;
+use gateway_core::identity::Credential;
 use gateway_core::ports::{Carried, PeerError, Peers, Seal};
 use gateway_core::refusal::{Answer, AnswerBody};
 use gateway_protocol::sse;
@@ -35,6 +36,7 @@ pub struct Conversations {
     live: Mutex<HashMap<Uuid, Arc<Conversation>>>,
     seal: Arc<dyn Seal>,
     peers: Arc<dyn Peers>,
+    crossings: Arc<Crossings>,
     home: Home,
 }
 
@@ -64,13 +66,20 @@ pub struct Posted {
     pub body: Bytes,
     /// As it was asked for, to be asked for again at another node.
     pub path: String,
-    /// Another node sent it: it must not go any further.
-    pub carried: bool,
+    /// Another node brought it: it must not go any further.
+    pub brought: bool,
+}
+
+impl Posted {
+    /// As one node sends it to another.
+    fn to_carried(&self) -> Carried {
+        Carried { method: "POST", path: self.path.clone(), body: self.body.clone(), headers: Vec::new() }
+    }
 }
 
 impl Conversations {
-    pub fn new(seal: Arc<dyn Seal>, peers: Arc<dyn Peers>, home: Home) -> Self {
-        Self { live: Mutex::default(), seal, peers, home }
+    pub fn new(seal: Arc<dyn Seal>, peers: Arc<dyn Peers>, crossings: Arc<Crossings>, home: Home) -> Self {
+        Self { live: Mutex::default(), seal, peers, crossings, home }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Arc<Conversation>>> {
@@ -101,18 +110,15 @@ impl Conversations {
         };
         if token.home.node != self.home.node {
             // The same address under another name is this node before it was started anew.
-            if posted.carried || token.home.at == self.home.at {
+            if posted.brought || token.home.at == self.home.at {
                 return gone();
             }
-            let Posted { body, path, .. } = posted;
-            let headers = vec![(CARRIED.as_str().to_owned(), "post".to_owned())];
-            let (credential, wire) = (door.credential, Wire::Messages);
-            let request = Carried { method: "POST", path, body, headers, credential, wire };
+            let mut request = posted.to_carried();
+            let expected = self.crossings.send(&token.home, &door.credential, true, &mut request);
+            let broken = || said(502, "the node of this conversation did not answer; it may have taken this");
             return match self.peers.carry(&token.home, request).await {
-                Ok(answer) => answer,
-                Err(PeerError::Broken(_)) => {
-                    said(502, "the node of this conversation did not answer; it may have taken this")
-                }
+                Ok(answer) => self.crossings.believe(&expected, answer).unwrap_or_else(broken),
+                Err(PeerError::Broken(_)) => broken(),
                 Err(_) => gone(),
             };
         }
@@ -156,12 +162,27 @@ pub async fn serve(edge: &Arc<McpEdge>, session: &mut ServerSession, door: Door)
 }
 
 /// One message of the client, taken in or refused; what it says is answered on the stream.
-pub async fn post(edge: &Arc<McpEdge>, session: &mut ServerSession, door: Door, posted: Posted) -> bool {
-    let answer = match edge.gateway.admit_door(&door.credential, door.metadata_url.as_deref()).await {
-        Ok(principal) => edge.conversations.post(door, &principal.binding(), posted).await,
-        Err(refused) => refused,
+pub async fn post(edge: &Arc<McpEdge>, session: &mut ServerSession, mut door: Door, mut posted: Posted) -> bool {
+    let crossings = &edge.conversations.crossings;
+    let label = door.carried.iter().find(|(name, _)| CARRIED == name.as_str());
+    let arrival = label.map_or(Arrival::Unlabelled, |(_, sealed)| crossings.arrive(sealed, &posted.to_carried()));
+    let answer = match arrival {
+        Arrival::Unlabelled => taken_in(edge, door, posted).await,
+        Arrival::Misdirected => Answer::empty(421),
+        Arrival::Brought(mut arrived) => {
+            door.credential = std::mem::replace(&mut arrived.credential, Credential::None);
+            posted.brought = true;
+            crossings.answer(&arrived, taken_in(edge, door, posted).await)
+        }
     };
     matches!(respond::answer(session, answer, None).await, respond::Written::Whole)
+}
+
+async fn taken_in(edge: &McpEdge, door: Door, posted: Posted) -> Answer {
+    match edge.gateway.admit_door(&door.credential, door.metadata_url.as_deref()).await {
+        Ok(principal) => edge.conversations.post(door, &principal.binding(), posted).await,
+        Err(refused) => refused,
+    }
 }
 
 #[cfg(test)]
@@ -170,11 +191,14 @@ mod tests {
     use gateway_core::home::NoPeers;
 
     use super::*;
+    use crate::clock::SystemClock;
     use crate::seal::AeadSeal;
 
     fn conversations() -> Conversations {
         let home = Home { node: Uuid::new_v4(), at: Some("http://10.0.0.7:8080".into()) };
-        Conversations::new(Arc::new(AeadSeal::new(&[7; 32])), Arc::new(NoPeers), home)
+        let seal: Arc<dyn Seal> = Arc::new(AeadSeal::new(&[7; 32]));
+        let crossings = Arc::new(Crossings::new(Arc::clone(&seal), Arc::new(SystemClock), home.node));
+        Conversations::new(seal, Arc::new(NoPeers), crossings, home)
     }
 
     #[test]

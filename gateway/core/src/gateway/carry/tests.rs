@@ -6,10 +6,11 @@ use gateway_protocol::era::Handshake;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::crossing::Crossings;
 use crate::ports::{Answered, PeerError};
 use crate::session::Session;
-use crate::testing::PlainSeal;
 use crate::testing::bench::{Bench, agent, body, inbound, modern, one, sent, tool_call};
+use crate::testing::{FixedClock, PlainSeal};
 
 fn node(number: u128) -> Home {
     Home { node: Uuid::from_u128(number), at: Some(format!("http://node-{number}")) }
@@ -66,23 +67,21 @@ fn what_lives_elsewhere_is_judged_and_recorded_there_alone() {
 fn what_was_carried_is_not_carried_on() {
     let bench = Bench::at(node(1));
     let labelled = |to: u128, age: i64| {
-        let label = Label {
-            to: Uuid::from_u128(to),
-            from: Uuid::from_u128(2),
-            messages: true,
-            until: crate::ports::Clock::now(&bench.world.clock) + SignedDuration::from_secs(age),
-        };
         let mut inbound = inbound(Verb::Post(body(&tool_call(json!({ "name": "read" })))));
         inbound.headers.session_id = Some(session(node(2), true));
-        let sealed = crate::ports::Seal::seal(&PlainSeal, &serde_json::to_vec(&label).unwrap());
-        inbound.carried.push((CARRIED.into(), sealed));
+        let then = FixedClock::default();
+        then.pass(SignedDuration::from_secs(-age));
+        let peer = Crossings::new(Arc::new(PlainSeal), Arc::new(then), node(2).node);
+        let mut carried = inbound.to_carried();
+        peer.send(&node(to), &inbound.credential, true, &mut carried);
+        inbound.carried.push(carried.headers.pop().unwrap());
         bench.handle(inbound).status
     };
-    assert_eq!(labelled(3, 60), 421, "meant for another process");
+    assert_eq!(labelled(3, 0), 421, "meant for another process");
     assert_eq!(bench.calls(), 0);
-    assert_eq!((labelled(1, 60), bench.calls()), (200, 1));
+    assert_eq!((labelled(1, 0), bench.calls()), (200, 1));
     assert!(bench.world.carried.lock().unwrap().is_empty());
-    assert_eq!(labelled(3, -1), 200, "an old label means nothing: carried, found gone, rebuilt");
+    assert_eq!(labelled(3, 60), 200, "an old label means nothing: carried, found gone, rebuilt");
     assert_eq!(bench.world.carried.lock().unwrap().len(), 1);
 }
 
@@ -112,6 +111,40 @@ fn what_may_have_been_done_is_not_done_again() {
         assert!(one(answer)["error"]["message"].as_str().unwrap().contains("took the request"));
     }
     assert!(bench.world.rows.lock().unwrap().is_empty(), "recorded where it was taken in");
+}
+
+#[test]
+fn who_asks_is_said_to_nodes_alone() {
+    let (here, there) = (Bench::at(node(1)), Arc::new(Bench::at(node(2))));
+    let peer = Arc::clone(&there);
+    here.carries(move |_, carried| {
+        let plain = Inbound { credential: Credential::Key("another".into()), ..again(carried.clone()) };
+        assert_eq!(peer.gateway.shown_by(&plain), Credential::Key("prv_a".into()), "no other way to say who asks");
+        Ok(peer.handle(plain))
+    });
+    let mut asked = inbound(Verb::Post(body(&tool_call(json!({ "name": "read" })))));
+    asked.credential = Credential::Key("prv_a".into());
+    asked.headers.session_id = Some(session(node(2), true));
+    assert_eq!((here.handle(asked).status, there.calls()), (200, 1));
+    let shown = there.world.shown.lock().unwrap();
+    assert_eq!(*shown, [Credential::Key("prv_a".into())], "the one that the caller showed");
+    let carried = here.world.carried.lock().unwrap();
+    assert!(carried[0].1.headers.iter().all(|(name, value)| name == CARRIED || !value.contains("prv_a")));
+}
+
+#[test]
+fn an_answer_that_is_no_nodes_is_not_passed_on() {
+    let bench = Bench::at(node(1));
+    bench.carries(|_, carried| {
+        let label = carried.headers.iter().find(|(name, _)| name == CARRIED).map(|(_, value)| value.clone());
+        Ok(Answer::empty(200).with(CARRIED, label.unwrap_or_default()))
+    });
+    assert_eq!((ask(&bench, &session(node(2), true)).status, bench.calls()), (502, 0), "the node may stand behind it");
+    assert_eq!((ask(&bench, &session(node(2), true)).status, bench.calls()), (200, 1), "nobody asks there again");
+    let mut listening = inbound(Verb::Get);
+    listening.headers.session_id = Some(session(node(3), true));
+    bench.answers(|_| Answered::nothing(405));
+    assert_eq!((bench.handle(listening).status, bench.calls()), (405, 2), "what only listens goes on here");
 }
 
 #[test]
