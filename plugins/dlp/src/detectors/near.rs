@@ -68,7 +68,7 @@ type Kind = (fn(&LedTo) -> bool, fn(u8) -> bool);
 
 /// A bit for each group.
 pub(super) type Groups = u16;
-pub(super) const MOST_GROUPS: usize = 16;
+const MOST_GROUPS: usize = 16;
 
 /// What leads to a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -358,6 +358,11 @@ impl Near {
             }
         }
         groups
+    }
+
+    /// How many automata there are.
+    pub fn count(&self) -> usize {
+        self.groups.len()
     }
 
     /// A detector's automata.
