@@ -324,10 +324,14 @@ impl Near {
         let mut caches: SmallVec<[(usize, Held<'_>); 2]> = SmallVec::new();
         for (at, byte) in (part.start..).zip(bytes) {
             // The last byte of a text is a beginning like any other.
+            let open = groups & at_byte(&self.behind, before);
+            before = *byte;
+            if open == 0 {
+                continue;
+            }
             let pair = text.get(at + 1).map(|next| usize::from(*byte) << 8 | usize::from(*next));
             let first = pair.and_then(|pair| self.first.get(pair)).copied().unwrap_or(Groups::MAX);
-            let mut left = groups & first & at_byte(&self.behind, before);
-            before = *byte;
+            let mut left = open & first;
             while left != 0 {
                 let place = left.trailing_zeros() as usize;
                 left &= left - 1;

@@ -9,7 +9,7 @@ use super::near::{self, Bits, Groups, Lead, LedTo, Near};
 use super::seen::{Marks, Seen, beginnings};
 use super::shapes::Shapes;
 use super::{Compiled, Detectors, View, digits};
-use crate::spots::{Spot, spots};
+use crate::spots::DigitRun;
 
 /// Why a place of a raw message deserves a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -232,6 +232,7 @@ impl Detectors {
         if uuid {
             (points.digits, points.dots) = (0, 0);
         }
+        let place = |at: u32| (at as usize).saturating_sub(offset).min(text.len());
         let mut own = None;
         let mut groups: Groups = 0;
         for led in &self.sieve.led {
@@ -256,7 +257,14 @@ impl Detectors {
         }
         if points.digits >= self.sieve.least_window {
             let spoken = own.unwrap_or_else(|| self.heard_in(text, held, &named()));
-            if self.holds_number(text, spoken) {
+            let runs = pointers.iter().filter_map(|one| match one.why {
+                Why::Digits { count, dots } if one.set == set => {
+                    let (start, end) = (place(one.start), place(one.end));
+                    Some(DigitRun { start, end, count: count.into(), dots: dots.into() })
+                }
+                _ => None,
+            });
+            if self.holds_number(text, runs, spoken) {
                 return false;
             }
         }
@@ -267,7 +275,6 @@ impl Detectors {
                 Why::Digits { .. } | Why::Colons(_) => Lead::Number,
                 Why::Any | Why::Shut | Why::Literal(_) => return None,
             };
-            let place = |at: u32| (at as usize).saturating_sub(offset).min(text.len());
             Some((beginnings(&(place(one.start)..place(one.end))), lead))
         });
         groups &= self.sieve.shapes.groups_in(text.as_bytes());
@@ -298,8 +305,8 @@ impl Detectors {
         heard
     }
 
-    /// Whether some digits in a row are somebody's number.
-    fn holds_number(&self, text: &str, spoken: Bits) -> bool {
+    /// Whether some of these digits are somebody's number.
+    fn holds_number(&self, text: &str, mut runs: impl Iterator<Item = DigitRun>, spoken: Bits) -> bool {
         let mut found = Vec::new();
         let mut seen = Seen {
             set: self,
@@ -312,11 +319,7 @@ impl Detectors {
             may: None,
             tables: None,
         };
-        spots(text.as_bytes(), &self.least, |spot| match spot {
-            Spot::Digits(run) => !seen.takes_window(run),
-            _ => true,
-        });
-        !found.is_empty()
+        runs.any(|run| seen.takes_window(run))
     }
 }
 
