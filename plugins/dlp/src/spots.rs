@@ -3,6 +3,8 @@
 //! The same pass reads a raw message (may it hold anything?) and a decoded text (where is it?). It is sound for raw JSON because
 //! what it looks for is ASCII, and JSON can break ASCII text only by escapes, which are spots themselves.
 
+use std::ops::Range;
+
 use crate::{apart, fold, markup};
 
 /// Something that a detector may begin from.
@@ -142,10 +144,15 @@ pub(crate) fn spots(text: &[u8], least: &Least, mut found: impl FnMut(Spot) -> b
             let start = at;
             let mut kind = kind;
             while kind & TOKEN != 0 {
-                if kind & DIGIT != 0 && !digit(text, at, &mut number, least, &mut found) {
-                    return;
+                if kind & DIGIT != 0 {
+                    let end = end_of_digits(text, at + 1);
+                    if !digits(text, at..end, &mut number, least, &mut found) {
+                        return;
+                    }
+                    at = end;
+                } else {
+                    at += 1;
                 }
-                at += 1;
                 kind = text.get(at).map_or(0, |next| class(*next));
             }
             if at - start >= least.run && !found(Spot::Run { start, end: at }) {
@@ -234,26 +241,31 @@ fn tell(run: DigitRun, least: &Least, found: &mut impl FnMut(Spot) -> bool) -> b
     (run.count < least.digits && run.dots < least.dots) || found(Spot::Digits(run))
 }
 
-/// Takes a digit into the run that is open, or begins another.
 #[inline]
-fn digit(
+fn end_of_digits(text: &[u8], mut at: usize) -> usize {
+    while text.get(at).is_some_and(u8::is_ascii_digit) {
+        at += 1;
+    }
+    at
+}
+
+/// Takes digits in a row into the run that is open, or begins another.
+#[inline]
+fn digits(
     text: &[u8],
-    at: usize,
+    row: Range<usize>,
     open: &mut Option<DigitRun>,
     least: &Least,
     found: &mut impl FnMut(Spot) -> bool,
 ) -> bool {
+    let at = row.start;
+    let count = u32::try_from(row.len()).unwrap_or(u32::MAX);
     if let Some(run) = open {
-        if run.end == at {
-            run.end += 1;
-            run.count += 1;
-            return true;
-        }
         let gap = text.get(run.end..at).unwrap_or_default();
         if gap.len() <= WIDEST_GAP && gap.iter().all(|byte| is_separator(*byte)) {
             run.dots += u32::from(gap == b".");
-            run.end = at + 1;
-            run.count += 1;
+            run.end = row.end;
+            run.count = run.count.saturating_add(count);
             return true;
         }
         // A letter ends a number for good; that is most of them, in digests and times.
@@ -267,7 +279,7 @@ fn digit(
             return false;
         }
     }
-    *open = Some(DigitRun { start: at, end: at + 1, count: 1, dots: 0 });
+    *open = Some(DigitRun { start: at, end: row.end, count, dots: 0 });
     true
 }
 

@@ -68,7 +68,7 @@ type Kind = (fn(&LedTo) -> bool, fn(u8) -> bool);
 
 /// A bit for each group.
 pub(super) type Groups = u16;
-pub(super) const MOST_GROUPS: usize = 16;
+const MOST_GROUPS: usize = 16;
 
 /// What leads to a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -324,10 +324,14 @@ impl Near {
         let mut caches: SmallVec<[(usize, Held<'_>); 2]> = SmallVec::new();
         for (at, byte) in (part.start..).zip(bytes) {
             // The last byte of a text is a beginning like any other.
+            let open = groups & at_byte(&self.behind, before);
+            before = *byte;
+            if open == 0 {
+                continue;
+            }
             let pair = text.get(at + 1).map(|next| usize::from(*byte) << 8 | usize::from(*next));
             let first = pair.and_then(|pair| self.first.get(pair)).copied().unwrap_or(Groups::MAX);
-            let mut left = groups & first & at_byte(&self.behind, before);
-            before = *byte;
+            let mut left = open & first;
             while left != 0 {
                 let place = left.trailing_zeros() as usize;
                 left &= left - 1;
@@ -358,6 +362,11 @@ impl Near {
             }
         }
         groups
+    }
+
+    /// How many automata there are.
+    pub fn count(&self) -> usize {
+        self.groups.len()
     }
 
     /// A detector's automata.

@@ -5,11 +5,11 @@
 //! automata of `near`, and only a string that they name somebody for is looked at.
 
 use super::kinds::{self, Kinds, Needs};
-use super::near::{self, Bits, Groups, Lead, LedTo, MOST_GROUPS, Near};
+use super::near::{self, Bits, Groups, Lead, LedTo, Near};
 use super::seen::{Marks, Seen, beginnings};
 use super::shapes::Shapes;
 use super::{Compiled, Detectors, View, digits};
-use crate::spots::{Spot, spots};
+use crate::spots::DigitRun;
 
 /// Why a place of a raw message deserves a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,8 +92,8 @@ struct Led {
     dots: Steps,
     runs: Steps,
     colons: Steps,
-    /// Kinds of bytes, and who needs each.
-    kinds: Vec<(Kinds, u64)>,
+    /// Who needs some of the kinds that a text lacks: for each eight kinds, by the bits of those.
+    lacking: Vec<[u64; 256]>,
     needs_words: u64,
     /// By the places of their automata.
     groups: Vec<u64>,
@@ -120,6 +120,12 @@ impl Steps {
     }
 }
 
+#[inline]
+#[expect(clippy::indexing_slicing, reason = "the table has a place for every byte")]
+fn at_byte(table: &[u64; 256], byte: u8) -> u64 {
+    table[byte as usize]
+}
+
 /// A bit for each that is so.
 fn mask(all: impl Iterator<Item = bool>) -> u64 {
     all.enumerate().fold(0, |mask, (place, is_so)| mask | u64::from(is_so) << place)
@@ -129,8 +135,14 @@ impl Led {
     fn new(led_to: &[LedTo], near: &Near) -> Self {
         let needs: Vec<Needs> = led_to.iter().map(|one| Needs::of(&one.pattern)).collect();
         let in_group = |one: &LedTo, place: usize| near.groups_of(one.index) & 1 << place != 0;
-        let kinds = (0..Kinds::BITS).map(|bit| 1 << bit);
-        let who_needs = |kind: Kinds| (kind, mask(needs.iter().map(|needs| needs.kinds & kind != 0)));
+        let who_needs = |some: Kinds| mask(needs.iter().map(|needs| needs.kinds & some != 0));
+        let lacking = (0..Kinds::BITS / 8).map(|eight| {
+            let mut table = [0; 256];
+            for (some, who) in (0..).zip(&mut table) {
+                *who = who_needs(some << (8 * eight));
+            }
+            table
+        });
         Self {
             of: led_to.iter().map(|one| one.index).collect(),
             lengths: Steps::new(&needs.iter().map(|needs| u32::try_from(needs.length).unwrap_or(u32::MAX - 1))),
@@ -138,9 +150,9 @@ impl Led {
             dots: Steps::new(&led_to.iter().map(|one| one.least.dots)),
             runs: Steps::new(&led_to.iter().map(|one| one.least.run)),
             colons: Steps::new(&led_to.iter().map(|one| one.least.colons)),
-            kinds: kinds.map(who_needs).filter(|(_, who)| *who != 0).collect(),
+            lacking: lacking.collect(),
             needs_words: mask(led_to.iter().map(|one| one.needs_words)),
-            groups: (0..MOST_GROUPS).map(|place| mask(led_to.iter().map(|one| in_group(one, place)))).collect(),
+            groups: (0..near.count()).map(|place| mask(led_to.iter().map(|one| in_group(one, place)))).collect(),
             alone: mask(led_to.iter().map(|one| near.is_unknown(one.index))),
         }
     }
@@ -153,8 +165,8 @@ impl Led {
             | self.colons.reached(points.colons);
         let mut possible = led & self.lengths.reached(u32::try_from(length).unwrap_or(u32::MAX));
         if possible != 0 {
-            for (_, who) in self.kinds.iter().filter(|(kind, _)| held & kind == 0) {
-                possible &= !who;
+            for (table, eight) in self.lacking.iter().zip((!held).to_le_bytes()) {
+                possible &= !at_byte(table, eight);
             }
         }
         possible
@@ -220,6 +232,7 @@ impl Detectors {
         if uuid {
             (points.digits, points.dots) = (0, 0);
         }
+        let place = |at: u32| (at as usize).saturating_sub(offset).min(text.len());
         let mut own = None;
         let mut groups: Groups = 0;
         for led in &self.sieve.led {
@@ -236,13 +249,22 @@ impl Detectors {
             if possible & led.alone != 0 {
                 return false;
             }
-            for (place, group) in led.groups.iter().enumerate().filter(|(_, group)| possible & **group != 0) {
-                groups |= Groups::from(possible & group != 0) << place;
+            if possible != 0 {
+                let own =
+                    led.groups.iter().enumerate().map(|(place, group)| Groups::from(possible & group != 0) << place);
+                groups |= own.fold(0, |groups, own| groups | own);
             }
         }
         if points.digits >= self.sieve.least_window {
             let spoken = own.unwrap_or_else(|| self.heard_in(text, held, &named()));
-            if self.holds_number(text, spoken) {
+            let runs = pointers.iter().filter_map(|one| match one.why {
+                Why::Digits { count, dots } if one.set == set => {
+                    let (start, end) = (place(one.start), place(one.end));
+                    Some(DigitRun { start, end, count: count.into(), dots: dots.into() })
+                }
+                _ => None,
+            });
+            if self.holds_number(text, runs, spoken) {
                 return false;
             }
         }
@@ -253,7 +275,6 @@ impl Detectors {
                 Why::Digits { .. } | Why::Colons(_) => Lead::Number,
                 Why::Any | Why::Shut | Why::Literal(_) => return None,
             };
-            let place = |at: u32| (at as usize).saturating_sub(offset).min(text.len());
             Some((beginnings(&(place(one.start)..place(one.end))), lead))
         });
         groups &= self.sieve.shapes.groups_in(text.as_bytes());
@@ -284,8 +305,8 @@ impl Detectors {
         heard
     }
 
-    /// Whether some digits in a row are somebody's number.
-    fn holds_number(&self, text: &str, spoken: Bits) -> bool {
+    /// Whether some of these digits are somebody's number.
+    fn holds_number(&self, text: &str, mut runs: impl Iterator<Item = DigitRun>, spoken: Bits) -> bool {
         let mut found = Vec::new();
         let mut seen = Seen {
             set: self,
@@ -298,11 +319,7 @@ impl Detectors {
             may: None,
             tables: None,
         };
-        spots(text.as_bytes(), &self.least, |spot| match spot {
-            Spot::Digits(run) => !seen.takes_window(run),
-            _ => true,
-        });
-        !found.is_empty()
+        runs.any(|run| seen.takes_window(run))
     }
 }
 

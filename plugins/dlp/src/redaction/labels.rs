@@ -86,37 +86,59 @@ const ROWS: [&str; 5] = ["rows", "data", "values", "records", "results"];
 
 /// Names that say nothing of what they name.
 pub(super) fn is_value(name: &str) -> bool {
-    const FIRST: u32 = first_letters(&VALUES);
-    ends_in(name, &VALUES, FIRST)
+    const LETTERS: Letters = Letters::of(&VALUES);
+    ends_in(name, &VALUES, &LETTERS)
 }
 
 /// Names of what is counted or measured, whatever is said above it.
 pub(super) fn is_measure(name: &str) -> bool {
-    const FIRST: u32 = first_letters(&MEASURES);
-    ends_in(name, &MEASURES, FIRST)
-}
-
-#[expect(clippy::indexing_slicing, reason = "computed when compiled; no word is empty")]
-const fn first_letters(words: &[&str]) -> u32 {
-    let mut letters = 0;
-    let mut at = 0;
-    while at < words.len() {
-        letters |= 1 << (words[at].as_bytes()[0] & 0x1f);
-        at += 1;
-    }
-    letters
+    const LETTERS: Letters = Letters::of(&MEASURES);
+    ends_in(name, &MEASURES, &LETTERS)
 }
 
 pub(super) fn are_rows(name: &str) -> bool {
-    const FIRST: u32 = first_letters(&ROWS);
-    ends_in(name, &ROWS, FIRST)
+    const LETTERS: Letters = Letters::of(&ROWS);
+    ends_in(name, &ROWS, &LETTERS)
 }
 
-/// `first` has their first letters: this is asked of every name, and most have another.
-fn ends_in(name: &str, words: &[&str], first: u32) -> bool {
+/// What some words begin and end with: asked of every name, and most have other letters.
+struct Letters {
+    /// A bit for each letter that one of them ends with.
+    last: u32,
+    /// For each letter, a bit for each of them that begins with it.
+    first: [u32; 32],
+}
+
+impl Letters {
+    #[expect(clippy::indexing_slicing, reason = "computed when compiled; no word is empty")]
+    const fn of(words: &[&str]) -> Self {
+        let mut letters = Self { last: 0, first: [0; 32] };
+        let mut at = 0;
+        while at < words.len() {
+            let word = words[at].as_bytes();
+            letters.last |= 1 << (word[word.len() - 1] & 0x1f);
+            letters.first[(word[0] & 0x1f) as usize] |= 1 << at;
+            at += 1;
+        }
+        letters
+    }
+}
+
+fn ends_in(name: &str, words: &[&str], letters: &Letters) -> bool {
+    let Some(end) = name.as_bytes().last() else { return false };
+    if letters.last & (1 << (end & 0x1f)) == 0 {
+        return false;
+    }
     let last = last_word(name);
-    let letter = last.as_bytes().first().map_or(0, |letter| letter & 0x1f);
-    first & (1 << letter) != 0 && words.iter().any(|word| last.eq_ignore_ascii_case(word))
+    let Some(first) = last.as_bytes().first() else { return false };
+    let mut own = letters.first.get(usize::from(first & 0x1f)).copied().unwrap_or_default();
+    while own != 0 {
+        if words.get(own.trailing_zeros() as usize).is_some_and(|word| last.eq_ignore_ascii_case(word)) {
+            return true;
+        }
+        own &= own - 1;
+    }
+    false
 }
 
 /// `Number` of `documentNumber`, `no` of `passport_no`; nothing where it is longer than all words that are asked for.
@@ -158,7 +180,7 @@ impl<'w> Walk<'w, '_> {
         let near = text.as_bytes().get(..(open + NEAR).min(text.len())).unwrap_or_default();
         let mut look = Look { text: near, at: open };
         look.member(|name, value| {
-            let is_label = text.get(name).is_some_and(|name| ends_in(name, &LABELS, const { first_letters(&LABELS) }));
+            let is_label = text.get(name).is_some_and(|name| ends_in(name, &LABELS, const { &Letters::of(&LABELS) }));
             if is_label && text.as_bytes().get(value.start) == Some(&b'"') {
                 let label = self.said(value.start + 1..value.end.saturating_sub(1));
                 said.extend(Some(label).filter(|label| is_name(label.name)));
@@ -175,7 +197,7 @@ impl<'w> Walk<'w, '_> {
         let mut look = Look { text: text.as_bytes(), at: open };
         let found = look.member(|name, value| {
             let is_list = text.as_bytes().get(value.start) == Some(&b'[');
-            (is_list && text.get(name).is_some_and(|name| ends_in(name, &COLUMNS, const { first_letters(&COLUMNS) })))
+            (is_list && text.get(name).is_some_and(|name| ends_in(name, &COLUMNS, const { &Letters::of(&COLUMNS) })))
                 .then_some(value)
         });
         self.ahead = self.ahead.saturating_sub(look.at.saturating_sub(open));

@@ -178,9 +178,9 @@ pub(super) fn cuts(before: &[u8], after: &[u8]) -> bool {
         return false;
     }
     let mut edge = Edge::default();
-    before.iter().rev().take(FAR).take_while(|byte| is_part(**byte)).for_each(|byte| edge.take(*byte));
-    after.iter().take(FAR).take_while(|byte| is_part(**byte)).for_each(|byte| edge.take(*byte));
-    edge.address || (edge.length >= 16 && edge.mixed)
+    let behind = after.iter().take(FAR).take_while(|byte| is_part(**byte));
+    let ahead = before.iter().rev().take(FAR).take_while(|byte| is_part(**byte));
+    ahead.chain(behind).any(|byte| edge.take(*byte))
 }
 
 /// What the end of one piece and the beginning of the next are together.
@@ -188,14 +188,14 @@ pub(super) fn cuts(before: &[u8], after: &[u8]) -> bool {
 struct Edge {
     length: usize,
     mixed: bool,
-    address: bool,
 }
 
 impl Edge {
-    fn take(&mut self, byte: u8) {
+    /// Whether that is enough to be a value; more of it changes nothing.
+    fn take(&mut self, byte: u8) -> bool {
         self.length += 1;
         self.mixed |= is_digit(byte);
-        self.address |= byte == b'@';
+        byte == b'@' || (self.length >= 16 && self.mixed)
     }
 }
 
