@@ -24,6 +24,7 @@ mod rounds;
 mod runs;
 mod standing;
 mod tasks;
+mod turned_away;
 
 use std::sync::Arc;
 
