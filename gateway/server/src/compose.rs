@@ -184,6 +184,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         notifier: notifier.clone().unwrap_or_else(|| Arc::new(NoNotifier)),
         live: live.handle(),
         definitions: Arc::clone(&definitions),
+        spans: None,
         home: home.clone(),
     };
     let gateway = Arc::new(Gateway::new(serving(policies, &seal), Arc::clone(&engine) as _, ports, settings(config)));

@@ -9,6 +9,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::decision::{decision_draft, redaction_draft};
+use super::follow::Followed;
+use super::parts::Ports;
 use crate::chain::{Chain, Ruling};
 use crate::content::Found;
 use crate::exchange::{Ask, Exchange};
@@ -44,6 +46,7 @@ pub(crate) struct Story {
     clock: Arc<dyn Clock>,
     began: Timestamp,
     redacted: Option<Redacted>,
+    span: Followed,
 }
 
 /// What was found in an answer so far, and the trace that will say so.
@@ -55,16 +58,12 @@ struct Redacted {
 
 impl Story {
     /// Handshakes and lists leave no record unless they are refused.
-    pub(super) fn open(
-        audit: &Arc<dyn AuditBuffer>,
-        clock: &Arc<dyn Clock>,
-        exchange: &Exchange,
-    ) -> Result<Self, LedgerError> {
+    pub(super) fn open(ports: &Ports, exchange: &Exchange, span: Followed) -> Result<Self, LedgerError> {
         let began = exchange.at;
-        let room = Room::reserve(audit)?;
+        let room = Room::reserve(&ports.audit)?;
         let recorded = exchange.is_governed() || exchange.tool().is_some();
         let row = recorded.then(|| Self::row(exchange, began));
-        Ok(Self { room: Some(room), row, clock: Arc::clone(clock), began, redacted: None })
+        Ok(Self { room: Some(room), row, clock: Arc::clone(&ports.clock), began, redacted: None, span })
     }
 
     fn row(exchange: &Exchange, began: Timestamp) -> AuditRow {
@@ -104,11 +103,15 @@ impl Story {
         if let Some(row) = &mut self.row {
             row.status = status;
         }
+        if let Some(span) = &mut self.span {
+            span.ends_as(status);
+        }
     }
 
     /// Nothing was decided and nothing was done: there is no outcome to write.
     pub(super) fn forget(&mut self) {
         self.row = None;
+        self.span = None;
     }
 
     /// Puts the decision into the agent's chain.
@@ -121,18 +124,28 @@ impl Story {
             }
             None => return Err(LedgerError::Full),
         };
-        if let Err(error) = appended {
-            // Nothing was done, so there is no outcome to write either.
-            self.forget();
-            tracing::error!(error = &error as &dyn std::error::Error, "a decision could not be recorded: {error}");
-            return Err(error);
+        match appended {
+            Ok(receipt) => {
+                if let Some(span) = &mut self.span {
+                    span.decided(exchange, ruling, receipt.as_ref());
+                }
+                Ok(())
+            }
+            Err(error) => {
+                // Nothing was done, so there is no outcome to write either.
+                self.forget();
+                tracing::error!(error = &error as &dyn std::error::Error, "a decision could not be recorded: {error}");
+                Err(error)
+            }
         }
-        Ok(())
     }
 
     /// Writes the outcome; a second call does nothing.
     pub(crate) fn close(&mut self, status: Status, output: Option<JsonText>) {
         self.tell_found();
+        if let Some(span) = self.span.take() {
+            span.end(status);
+        }
         let (Some(mut row), Some(room)) = (self.row.take(), &mut self.room) else {
             return;
         };
@@ -180,7 +193,8 @@ impl Story {
 
 impl Drop for Story {
     fn drop(&mut self) {
-        let status = self.row.as_ref().map_or(Status::Cancelled, |row| row.status);
+        let follows = self.span.as_ref().map(|span| span.status());
+        let status = self.row.as_ref().map(|row| row.status).or(follows).unwrap_or(Status::Cancelled);
         self.close(status, None);
     }
 }

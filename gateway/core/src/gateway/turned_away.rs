@@ -3,6 +3,7 @@
 use gateway_protocol::{Id, Malformed};
 use serde_json::json;
 
+use super::follow::Followed;
 use super::record::Room;
 use super::{Caller, Gateway};
 use crate::canonical::Canonical;
@@ -28,16 +29,24 @@ impl Gateway {
             return refusal::limited(&trace_id, &limited, None);
         }
         let reason = Reason::new("identity", "credential", error.to_string());
-        match self.record_refusal(&stranger, &trace_id, Status::Unauthenticated, &reason).await {
+        let span = self.follow_stranger(&stranger, &trace_id);
+        match self.record_refusal(&stranger, &trace_id, Status::Unauthenticated, &reason, span).await {
             Ok(()) => refusal::unauthenticated(&trace_id, error, metadata_url),
             Err(_) => refusal::unrecorded(&trace_id, None),
         }
     }
 
-    pub(super) async fn refuse_malformed(&self, caller: &Caller, malformed: &Malformed) -> Answer {
+    /// A body of which nothing is known but whose it is.
+    pub(super) async fn refuse_unread(&self, caller: &Caller, malformed: &Malformed) -> Answer {
+        let trace_id = TraceId::from_uuid(self.ports.clock.fresh_id());
+        let span = self.follow_unread(&caller.principal, &caller.route, &caller.carried, &trace_id);
+        self.refuse_malformed(caller, malformed, span).await
+    }
+
+    pub(super) async fn refuse_malformed(&self, caller: &Caller, malformed: &Malformed, span: Followed) -> Answer {
         let trace_id = TraceId::from_uuid(self.ports.clock.fresh_id());
         let reason = Reason::new("protocol", "malformed", kept(&malformed.message));
-        match self.record_refusal(&caller.principal, &trace_id, Status::Malformed, &reason).await {
+        match self.record_refusal(&caller.principal, &trace_id, Status::Malformed, &reason, span).await {
             Ok(()) => refusal::malformed(malformed),
             Err(_) => refusal::unrecorded(&trace_id, malformed.id.clone()),
         }
@@ -49,9 +58,10 @@ impl Gateway {
         trace_id: TraceId,
         id: Option<Id>,
         limited: &Limited,
+        span: Followed,
     ) -> Answer {
         let reason = Reason::new("limits", limited.rule, limited.message.clone());
-        match self.record_refusal(&caller.principal, &trace_id, Status::Limited, &reason).await {
+        match self.record_refusal(&caller.principal, &trace_id, Status::Limited, &reason, span).await {
             Ok(()) => refusal::limited(&trace_id, limited, id),
             Err(_) => refusal::unrecorded(&trace_id, id),
         }
@@ -64,9 +74,10 @@ impl Gateway {
         trace_id: &TraceId,
         what: &str,
         answer: Answer,
+        span: Followed,
     ) -> Answer {
         let reason = Reason::new("gateway", "not_found", what);
-        match self.record_refusal(&caller.principal, trace_id, Status::NotFound, &reason).await {
+        match self.record_refusal(&caller.principal, trace_id, Status::NotFound, &reason, span).await {
             Ok(()) => answer,
             Err(_) => refusal::unrecorded(trace_id, None),
         }
@@ -78,6 +89,7 @@ impl Gateway {
         trace_id: &TraceId,
         status: Status,
         reason: &Reason,
+        span: Followed,
     ) -> Result<(), LedgerError> {
         let mut room = Room::reserve(&self.ports.audit)?;
         let now = self.ports.clock.now();
@@ -98,7 +110,7 @@ impl Gateway {
             timestamp: now,
         };
         room.left = room.left.saturating_sub(1);
-        room.audit.append(draft, true).await?;
+        let receipt = room.audit.append(draft, true).await?;
         room.left = room.left.saturating_sub(1);
         room.audit.settle(AuditRow {
             trace_id: trace_id.clone(),
@@ -112,6 +124,9 @@ impl Gateway {
             status,
             timestamp: now,
         });
+        if let Some(span) = span {
+            span.turned_away(trace_id, reason, receipt.as_ref(), status);
+        }
         Ok(())
     }
 }
