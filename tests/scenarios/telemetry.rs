@@ -197,7 +197,8 @@ async fn a_dead_collector_disturbs_nobody() {
     assert_eq!(world.verify().0, 0, "the ledger is whole");
 }
 
-#[tokio::test]
+// On a second thread the collector goes on while this one waits for the gateway's end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_still_queued_is_sent_at_the_end() {
     let collector = Collector::start().await;
     let (mut world, _stub) = a_world(collector.port).await;

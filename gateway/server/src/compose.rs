@@ -122,12 +122,7 @@ pub struct Node {
 pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeError> {
     let policies = load_for(config).map_err(ComposeError::Problems)?;
     let candidate = load_candidate(config).map_err(ComposeError::Problems)?;
-    if config.shared_state.is_some() {
-        tracing::warn!("shared_state is not used yet: rate limits count on each node by itself");
-    }
-    if !config.identity.oidc.is_empty() {
-        tracing::warn!("identity.oidc is not used yet: tokens of identity providers are refused");
-    }
+    tell_unused(config);
     let store = Store::open(config.store.reveal()).await?;
     let seal_key = store.secret(SEAL_KEY).await?;
     let options = WriterOptions { spool_bytes: config.audit.spool_bytes, ..WriterOptions::new(&config.audit.spool) };
@@ -225,6 +220,15 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         home,
         spans,
     })
+}
+
+fn tell_unused(config: &Config) {
+    if config.shared_state.is_some() {
+        tracing::warn!("shared_state is not used yet: rate limits count on each node by itself");
+    }
+    if !config.identity.oidc.is_empty() {
+        tracing::warn!("identity.oidc is not used yet: tokens of identity providers are refused");
+    }
 }
 
 pub fn random_bytes() -> [u8; 32] {

@@ -24,7 +24,7 @@ pub struct Inbound {
     pub route: Route,
     pub verb: Verb,
     pub headers: McpHeaders,
-    /// `traceparent` and its kin, carried on as they came.
+    /// `traceparent` and its kin, carried on as they came unless a span of ours stands between.
     pub carried: Vec<(String, String)>,
     pub credential: Credential,
     pub wire: Wire,

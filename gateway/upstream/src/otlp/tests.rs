@@ -83,7 +83,7 @@ fn what_failed_is_an_error_and_what_waits_is_not() {
     ] {
         let reason = reason.map(|plugin: &str| (plugin.to_owned(), "big".to_owned()));
         let drawn = drawing::drawn(CallSpan { status, reason, ..span(None) }, SystemTime::now());
-        let said = expected.map_or(SpanStatus::Unset, |text| SpanStatus::error(text));
+        let said = expected.map_or(SpanStatus::Unset, SpanStatus::error);
         assert_eq!(drawn.status, said, "{status:?}");
         let kind = drawn.attributes.iter().find(|pair| pair.key.as_str() == "error.type");
         assert_eq!(kind.map(|pair| pair.value.to_string()), expected.map(|_| status.as_str().to_owned()));
