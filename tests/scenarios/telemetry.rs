@@ -97,10 +97,10 @@ fn told(port: u16) -> Value {
 }
 
 async fn a_world(port: u16) -> (World, Stub) {
-    let stub = Stub::start(&["read", "write"]).await;
+    let stub = Stub::start(&["read", "write", "delete"]).await;
     let world = World::on(Kind::Sqlite)
         .upstream("crm", json!({ "url": stub.url() }))
-        .manifests("crm", &[("read", "READ_ONLY"), ("write", "LOW_WRITE")])
+        .manifests("crm", &[("read", "READ_ONLY"), ("write", "LOW_WRITE"), ("delete", "HIGH_WRITE")])
         .set("telemetry", told(port))
         .variable("COLLECTOR_TOKEN", TOKEN)
         .start();
@@ -168,6 +168,37 @@ async fn a_call_stands_in_its_callers_trace_and_a_refusal_says_why() {
         );
         assert_eq!(headers["authorization"], format!("Bearer {TOKEN}").as_str());
     }
+}
+
+#[tokio::test]
+async fn a_call_that_waits_has_not_failed_and_its_run_names_it() {
+    let collector = Collector::start().await;
+    let (world, _stub) = a_world(collector.port).await;
+    let agent = world.agent("patient", "A4");
+    let waits = agent.call("crm/delete", json!({ "id": 7 })).await;
+    let asked = waits.message()["result"]["_meta"]["io.portreeve/decision"].clone();
+    let first = collector.span("tools/call crm/delete").await;
+    assert_eq!(attribute(&first, "portreeve.decision"), "approval_required", "{asked}");
+    assert_eq!((first.status.clone().unwrap_or_default().code(), first.parent_span_id.len()), (StatusCode::Unset, 0));
+    let audit = attribute(&first, "portreeve.audit.trace_id");
+    assert_eq!(audit, format!("trc_{}", hex(&first.trace_id)), "a trace that begins here has the ledger's id");
+
+    world.cli_json(&["approval", "approve", asked["approval_id"].as_str().unwrap()]);
+    assert_eq!(agent.call("crm/delete", json!({ "id": 7 })).await.decision(), "allow");
+    let mut runs = Vec::new();
+    for _ in 0..200 {
+        runs = collector.spans();
+        runs.retain(|span| attribute(span, "portreeve.audit.continues") == audit);
+        if !runs.is_empty() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(runs.len(), 1, "{:?}", collector.spans());
+    assert_eq!(
+        (attribute(&runs[0], "portreeve.status"), attribute(&runs[0], "portreeve.decision")),
+        (json!("ok"), json!("allow"))
+    );
 }
 
 #[tokio::test]
