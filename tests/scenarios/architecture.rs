@@ -44,7 +44,7 @@ const LAYERS: [(&str, &[&str]); 10] = [
 const ONLOOKERS: [&str; 3] = ["portreeve-tests", "portreeve-bench", "portreeve-fuzz"];
 
 /// A crate, or a family when it ends in `-`, and the only crates of ours that may name it.
-const OWNERS: [(&str, &[&str]); 15] = [
+const OWNERS: [(&str, &[&str]); 18] = [
     ("pg_query", &["gateway-sql"]),
     ("sqlparser", &["gateway-sql"]),
     ("pingora", &["portreeve"]),
@@ -60,6 +60,9 @@ const OWNERS: [(&str, &[&str]); 15] = [
     ("tungstenite", &["portreeve", "portreeve-tests", "portreeve-fuzz"]),
     ("ring", &["gateway-upstream"]),
     ("serde_json_path", &["gateway-upstream"]),
+    ("opentelemetry", &["gateway-upstream"]),
+    ("opentelemetry-", &["gateway-upstream"]),
+    ("opentelemetry_sdk", &["gateway-upstream"]),
 ];
 
 /// Crates that do I/O, or run it.

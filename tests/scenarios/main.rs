@@ -72,6 +72,7 @@ mod stdio_command;
 mod streams;
 mod supabase_tools;
 mod tasks;
+mod telemetry;
 mod tenants;
 mod tls;
 mod tool_agents;

@@ -4,6 +4,7 @@
 mod api;
 mod approval_page;
 mod auth;
+mod metrics;
 mod upstreams;
 
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ use gateway_core::ports::{Runner, Seal};
 use serde_json::json;
 
 pub use auth::Stranger;
+pub use metrics::Counter;
 pub use upstreams::ShownUpstream;
 
 /// What the pages need of the node.
@@ -29,6 +31,8 @@ pub use upstreams::ShownUpstream;
 pub trait Node: Send + Sync {
     async fn ready(&self) -> Result<(), String>;
     fn namespaces(&self) -> Vec<String>;
+    /// What the node has counted since it began.
+    fn counters(&self) -> Vec<Counter>;
     /// Where MCP clients connect, `http://127.0.0.1:8080`.
     fn mcp_address(&self) -> String;
     /// Every upstream, as far as it is known.
@@ -64,6 +68,7 @@ pub fn router(console: Console) -> Router {
         .route("/", get(front))
         .route("/health", get(health))
         .route("/ready", get(ready))
+        .route("/metrics", get(metrics::metrics))
         .merge(approval_page::routes())
         .merge(upstreams::pages())
         .nest("/api", api::router())

@@ -13,6 +13,7 @@ mod decision;
 mod definitions;
 mod describe;
 mod doors;
+mod follow;
 mod gates;
 mod members;
 mod mirrors;
@@ -24,6 +25,7 @@ mod rounds;
 mod runs;
 mod standing;
 mod tasks;
+mod turned_away;
 
 use std::sync::Arc;
 
@@ -198,7 +200,7 @@ impl Gateway {
             (Verb::Delete, _) => self.exchange(&caller, Ask::EndSession).await,
             (_, Some(Ok(Body::One(message)))) => self.exchange(&caller, Ask::Message(message)).await,
             (_, Some(Ok(Body::Batch(messages)))) => self.batch(&caller, messages).await,
-            (_, Some(Err(malformed))) => self.refuse_malformed(&caller, &malformed).await,
+            (_, Some(Err(malformed))) => self.refuse_unread(&caller, &malformed).await,
             (_, None) => {
                 let last_event_id = caller.headers.last_event_id.clone();
                 self.exchange(&caller, Ask::Listen { last_event_id }).await
@@ -241,14 +243,15 @@ impl Gateway {
         let fresh = || TraceId::from_uuid(self.ports.clock.fresh_id());
         let trace_id = runs::trace_of(caller.run.as_deref(), &ask).unwrap_or_else(fresh);
         let id = request_id(&ask);
+        let mut span = self.follow(caller, &ask, &trace_id);
         if id.is_some()
             && let Err(limited) = self.ports.usage.take(&caller.principal)
         {
-            return self.refuse_limited(caller, trace_id, id, &limited).await;
+            return self.refuse_limited(caller, trace_id, id, &limited, span).await;
         }
         let slot = match self.stream_slot(caller, &ask) {
             Ok(slot) => slot,
-            Err(limited) => return self.refuse_limited(caller, trace_id, id, &limited).await,
+            Err(limited) => return self.refuse_limited(caller, trace_id, id, &limited, span).await,
         };
 
         let chain = self.chain.load_full();
@@ -256,28 +259,29 @@ impl Gateway {
         let Some(upstream) = engine.upstream(&caller.route) else {
             let names: Vec<_> = engine.namespaces().iter().map(ToString::to_string).collect();
             let answer = refusal::unknown_route(id, &names);
-            return self.refuse_missing(caller, &trace_id, "no upstream has this namespace", answer).await;
+            return self.refuse_missing(caller, &trace_id, "no upstream has this namespace", answer, span).await;
         };
         let described = self.describe(caller, ask, trace_id.clone(), &chain, engine.as_ref().as_ref());
         let describe::Described { mut exchange, spend, resumes } = match described {
             Ok(described) => described,
             Err(describe::Indescribable::SessionGone) => {
-                let answer = refusal::session_gone(id);
-                return self
-                    .refuse_missing(caller, &trace_id, "the session is not this caller's or is gone", answer)
-                    .await;
+                let (why, answer) = ("the session is not this caller's or is gone", refusal::session_gone(id));
+                return self.refuse_missing(caller, &trace_id, why, answer, span).await;
             }
             Err(describe::Indescribable::Malformed(malformed)) => {
-                return self.refuse_malformed(caller, &malformed).await;
+                return self.refuse_malformed(caller, &malformed, span).await;
             }
         };
 
         let mirrored = match mirrors::checked(caller, &exchange, upstream.as_ref()).await {
             Ok(mirrored) => mirrored,
-            Err(malformed) => return self.refuse_malformed(caller, &malformed).await,
+            Err(malformed) => return self.refuse_malformed(caller, &malformed, span).await,
         };
+        if let Some(span) = &mut span {
+            span.stands_before(&mut exchange);
+        }
         let unread = self.known(&mut exchange, upstream.as_ref()).await.err();
-        let Ok(story) = Story::open(&self.ports.audit, &self.ports.clock, &exchange) else {
+        let Ok(story) = Story::open(&self.ports, &exchange, span) else {
             return refusal::unrecorded(&exchange.trace_id, id);
         };
         let caller = Arc::clone(caller);

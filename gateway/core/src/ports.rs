@@ -7,6 +7,7 @@ mod gate;
 mod history;
 mod live;
 mod policies;
+mod spans;
 mod tenants;
 mod upstream;
 
@@ -43,6 +44,7 @@ pub use live::{LiveRows, LiveStore, NewSuspension, PinNews, PinRow, PinState, Pi
 pub use policies::{
     AccessRow, AgentPolicyRow, DlpRow, ManifestRow, NewAccessPolicy, NewAgentPolicy, PolicyKind, PolicyStore, RuleType,
 };
+pub use spans::{CallSpan, Parent, Place, Spans};
 pub use tenants::{AgentRecord, AgentStatus, KeyOwner, NewAgent, StoredKey, Tenant, TenantStore};
 pub use upstream::{
     Answered, Content, ExecutionEngine, Health, NewSession, Spoken, StreamItem, Upstream, UpstreamError,

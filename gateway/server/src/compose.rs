@@ -6,6 +6,7 @@ mod gate;
 mod scanner;
 mod shown;
 mod supabase;
+mod telemetry;
 mod upstreams;
 
 use std::sync::{Arc, Mutex};
@@ -23,7 +24,7 @@ use gateway_core::sql::SqlReader;
 use gateway_core::{Chain, Namespace, TenantId};
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
 use gateway_tools::{adp, gate as gate_tools};
-use gateway_upstream::{Engine, Member, ServerInfo, Webhook};
+use gateway_upstream::{Engine, Member, Otlp, ServerInfo, Webhook};
 use jiff::SignedDuration;
 use rand::RngCore;
 use tokio::task::AbortHandle;
@@ -114,17 +115,14 @@ pub struct Node {
     seal: Arc<dyn Seal>,
     peers: Arc<dyn Peers>,
     home: Home,
+    /// Whoever draws calls as spans.
+    spans: Option<Arc<Otlp>>,
 }
 
 pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeError> {
     let policies = load_for(config).map_err(ComposeError::Problems)?;
     let candidate = load_candidate(config).map_err(ComposeError::Problems)?;
-    if config.shared_state.is_some() {
-        tracing::warn!("shared_state is not used yet: rate limits count on each node by itself");
-    }
-    if !config.identity.oidc.is_empty() {
-        tracing::warn!("identity.oidc is not used yet: tokens of identity providers are refused");
-    }
+    tell_unused(config);
     let store = Store::open(config.store.reveal()).await?;
     let seal_key = store.secret(SEAL_KEY).await?;
     let options = WriterOptions { spool_bytes: config.audit.spool_bytes, ..WriterOptions::new(&config.audit.spool) };
@@ -170,6 +168,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     // Traces of carried requests name nodes by this.
     tracing::info!(node = %home.node, at = home.at.as_deref().unwrap_or("nowhere"), "this node among its peers");
     let notifier = notifier(config)?;
+    let spans = telemetry::spans(config, &home)?;
     let ports = Ports {
         directory,
         usage: Arc::clone(&limits) as _,
@@ -184,6 +183,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         notifier: notifier.clone().unwrap_or_else(|| Arc::new(NoNotifier)),
         live: live.handle(),
         definitions: Arc::clone(&definitions),
+        spans: spans.clone().map(|spans| spans as _),
         home: home.clone(),
     };
     let gateway = Arc::new(Gateway::new(serving(policies, &seal), Arc::clone(&engine) as _, ports, settings(config)));
@@ -218,7 +218,17 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         seal,
         peers,
         home,
+        spans,
     })
+}
+
+fn tell_unused(config: &Config) {
+    if config.shared_state.is_some() {
+        tracing::warn!("shared_state is not used yet: rate limits count on each node by itself");
+    }
+    if !config.identity.oidc.is_empty() {
+        tracing::warn!("identity.oidc is not used yet: tokens of identity providers are refused");
+    }
 }
 
 pub fn random_bytes() -> [u8; 32] {
@@ -329,10 +339,11 @@ impl Node {
             != (started_with.listen.mcp, started_with.listen.console)
             || config.cluster != started_with.cluster
             || config.store != started_with.store
-            || (&config.supabase, &config.llm) != (&started_with.supabase, &started_with.llm);
+            || (&config.supabase, &config.llm) != (&started_with.supabase, &started_with.llm)
+            || config.otlp != started_with.otlp;
         if fresh {
             tracing::warn!(
-                "a changed listener, cluster, store, built-in server or model takes effect at the next start"
+                "a changed listener, cluster, store, built-in server, model or collector takes effect at the next start"
             );
         }
         if let Err(error) = self.reload_upstreams(&config) {
@@ -394,7 +405,12 @@ impl Node {
     pub async fn close(&self) {
         self.watching.abort();
         self.sweeping.abort();
-        self.writer.shutdown().await;
+        let drawn = async {
+            if let Some(spans) = &self.spans {
+                spans.close().await;
+            }
+        };
+        tokio::join!(self.writer.shutdown(), drawn);
         self.store.close().await;
     }
 }

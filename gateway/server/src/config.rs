@@ -15,6 +15,7 @@ mod sound;
 mod sound_built_in;
 mod sound_decision;
 mod sound_gate;
+mod sound_telemetry;
 mod sound_upstreams;
 #[cfg(test)]
 mod tests;
@@ -36,6 +37,7 @@ pub use document::{nearest, parse, read};
 pub use gate::{EvidenceSource, Gate, GateProvider};
 pub use problem::{Problem, Problems};
 pub use secret::Secret;
+pub use sound_telemetry::Otlp;
 
 /// What applies when there is no file at all; also the commented example.
 const DEFAULT: &str = include_str!("../../../config/portreeve.yaml");
@@ -71,6 +73,8 @@ pub struct Config {
     pub tool_separator: String,
     pub on_denied: OnDenied,
     pub explain_to_caller: bool,
+    /// `None`: no call is drawn as a span.
+    pub otlp: Option<Otlp>,
     pub log: Log,
 }
 

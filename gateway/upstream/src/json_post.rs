@@ -1,4 +1,5 @@
-//! One JSON document sent, one received: what speaks to services that are no MCP servers and that an operator named.
+//! One document sent, one received: what speaks to services that are no MCP servers and that an operator named. JSON for
+//! most; collectors of spans take another kind.
 //!
 //! Redirections are not followed, because a key would go along to a place that nobody configured.
 
@@ -6,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gateway_core::BoxError;
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
@@ -34,13 +35,15 @@ pub(crate) enum NotPosted {
 
 impl JsonPost {
     /// The configuration has seen to it that the URL is an https one, or of this machine. `secrets` are header values.
-    pub(crate) fn new(url: &str, secrets: &[(&'static str, String)]) -> Result<Self, HttpUpstreamError> {
+    pub(crate) fn new(url: &str, secrets: &[(impl AsRef<str>, String)]) -> Result<Self, HttpUpstreamError> {
         let url: Uri = url.parse().map_err(|_| HttpUpstreamError::Url("the endpoint".into()))?;
         let mut headers = HeaderMap::new();
         for (name, value) in secrets {
-            let mut value = HeaderValue::from_str(value).map_err(|_| HttpUpstreamError::HeaderValue((*name).into()))?;
+            let wrong = || HttpUpstreamError::HeaderValue(name.as_ref().into());
+            let key: HeaderName = name.as_ref().parse().map_err(|_| wrong())?;
+            let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
             value.set_sensitive(true);
-            headers.insert(*name, value);
+            headers.insert(key, value);
         }
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config(tls_config(&Authorities::OfTheSystem)?)
@@ -59,13 +62,25 @@ impl JsonPost {
         within: Duration,
         most: usize,
     ) -> Result<(StatusCode, Bytes), NotPosted> {
+        let answer = self.send_bytes("application/json", body.to_string().into(), within, most).await?;
+        Ok((answer.status(), answer.into_body()))
+    }
+
+    /// Sends and takes one kind of content; at most `most` bytes of it come back.
+    pub(crate) async fn send_bytes(
+        &self,
+        kind: &'static str,
+        body: Bytes,
+        within: Duration,
+        most: usize,
+    ) -> Result<Response<Bytes>, NotPosted> {
         let mut request = Request::builder()
             .method(Method::POST)
             .uri(self.url.clone())
-            .header(header::CONTENT_TYPE, "application/json")
-            .header(header::ACCEPT, "application/json")
+            .header(header::CONTENT_TYPE, kind)
+            .header(header::ACCEPT, kind)
             .header(header::USER_AGENT, concat!("portreeve/", env!("CARGO_PKG_VERSION")))
-            .body(Full::new(Bytes::from(body.to_string())))
+            .body(Full::new(body))
             .map_err(|error| NotPosted::Broken(error.into()))?;
         request.headers_mut().extend(self.headers.clone());
         let asked = async {
@@ -75,7 +90,7 @@ impl JsonPost {
                 let large = error.is::<http_body_util::LengthLimitError>();
                 if large { NotPosted::TooLarge(most) } else { NotPosted::Broken(error) }
             })?;
-            Ok((head.status, read.to_bytes()))
+            Ok(Response::from_parts(head, read.to_bytes()))
         };
         tokio::time::timeout(within, asked).await.unwrap_or(Err(NotPosted::Late))
     }

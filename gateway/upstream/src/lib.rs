@@ -3,7 +3,7 @@
 //! `http`, `sse_upstream` and `stdio` reach one MCP server each, `auto_http` finds out which of the first two it is,
 //! `aggregate` shows many as one, `probe` asks one what it offers, `stack` puts the common layers around each (`bridge` from era to era,
 //! `catalogue` for lists, `guard` for deadlines, `vitals` for who is there), and `shim` is the other way round: a gateway as a stdio server.
-//! `webhook`, `supabase_rest` and `model` speak to services that are no MCP servers. Nothing is
+//! `webhook`, `supabase_rest`, `model` and `otlp` speak to services that are no MCP servers. Nothing is
 //! decided here: an adapter takes a `Permit`, and whoever holds one has been judged.
 
 pub mod aggregate;
@@ -18,6 +18,7 @@ pub mod http;
 mod json_post;
 pub mod model;
 pub mod observed;
+pub mod otlp;
 pub mod peers;
 pub mod probe;
 pub mod shim;
@@ -38,6 +39,7 @@ pub use engine::{Engine, EngineError};
 pub use http::{HttpUpstream, HttpUpstreamConfig, HttpUpstreamError};
 pub use model::HttpModel;
 pub use observed::Observed;
+pub use otlp::{Otlp, OtlpConfig, OtlpError, SpanCounts};
 pub use peers::HttpPeers;
 pub use probe::list_tools;
 pub use sse_upstream::SseUpstream;

@@ -233,7 +233,8 @@ impl Gateway {
                 *tool = ToolSubject { standing, pin, ..ToolSubject::new(name, known, tool.observed) };
             }
             exchange.live = live;
-            let Ok(story) = Story::open(&self.ports.audit, &self.ports.clock, &exchange) else {
+            let span = self.follow_on(&mut exchange);
+            let Ok(story) = Story::open(&self.ports, &exchange, span) else {
                 return refusal::unrecorded(&exchange.trace_id, id);
             };
             let errand = Errand { id, caller, chain, upstream, story, spend, slot, mirrored, resumes, unread };

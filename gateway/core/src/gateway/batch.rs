@@ -14,7 +14,7 @@ impl Gateway {
     /// Only the revision of 2025-03-26 has batches; each member is judged and sent by itself.
     pub(super) async fn batch(self: &Arc<Self>, caller: &Arc<Caller>, messages: Vec<Message>) -> Answer {
         if let Err(malformed) = allowed(caller, &messages) {
-            return self.refuse_malformed(caller, &malformed).await;
+            return self.refuse_unread(caller, &malformed).await;
         }
         let members = messages.into_iter().map(|message| self.exchange(caller, Ask::Message(message)));
         let answers = futures::future::join_all(members).await;

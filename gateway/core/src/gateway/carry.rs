@@ -131,9 +131,10 @@ impl Gateway {
             Shown::Open(_) => {
                 let trace_id = TraceId::from_uuid(self.ports.clock.fresh_id());
                 let answer = refusal::session_gone(id.cloned());
-                Some(self.refuse_missing(caller, &trace_id, "the session's node is gone", answer).await)
+                let span = self.follow_unread(&caller.principal, &caller.route, &caller.carried, &trace_id);
+                Some(self.refuse_missing(caller, &trace_id, "the session's node is gone", answer, span).await)
             }
-            Shown::Nothing | Shown::Gone => Some(self.refuse_malformed(caller, &rounds::invalid().answering(id)).await),
+            Shown::Nothing | Shown::Gone => Some(self.refuse_unread(caller, &rounds::invalid().answering(id)).await),
         }
     }
 

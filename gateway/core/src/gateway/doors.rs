@@ -19,7 +19,8 @@ impl Gateway {
         let names: Vec<_> = engine.namespaces().iter().map(ToString::to_string).collect();
         let trace_id = TraceId::from_uuid(self.ports.clock.fresh_id());
         let reason = Reason::new("gateway", "not_found", "no upstream has this namespace");
-        Err(match self.record_refusal(principal, &trace_id, Status::NotFound, &reason).await {
+        let span = self.follow_unread(principal, route, &[], &trace_id);
+        Err(match self.record_refusal(principal, &trace_id, Status::NotFound, &reason, span).await {
             Ok(()) => refusal::unknown_route(None, &names),
             Err(_) => refusal::unrecorded(&trace_id, None),
         })

@@ -15,7 +15,7 @@ use crate::identity::Credential;
 use crate::lists::ListFilter;
 use crate::live::LiveHandle;
 use crate::ports::{
-    Approvals, AuditBuffer, Clock, Directory, GateStore, Notifier, Once, Peers, Seal, ToolRegistry, Usage,
+    Approvals, AuditBuffer, Clock, Directory, GateStore, Notifier, Once, Peers, Seal, Spans, ToolRegistry, Usage,
 };
 use crate::refusal::Manner;
 
@@ -24,7 +24,7 @@ pub struct Inbound {
     pub route: Route,
     pub verb: Verb,
     pub headers: McpHeaders,
-    /// `traceparent` and its kin, carried on as they came.
+    /// `traceparent` and its kin, carried on as they came unless a span of ours stands between.
     pub carried: Vec<(String, String)>,
     pub credential: Credential,
     pub wire: Wire,
@@ -79,6 +79,8 @@ pub struct Ports {
     /// The rows that take effect while running.
     pub live: Arc<LiveHandle>,
     pub definitions: Arc<Definitions>,
+    /// Who draws calls as spans; `None`: nobody, and no call is asked about it.
+    pub spans: Option<Arc<dyn Spans>>,
     /// This process, as its peers know it.
     pub home: Home,
 }

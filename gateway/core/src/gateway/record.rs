@@ -4,32 +4,28 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::FutureExt;
-use gateway_protocol::{Id, Malformed, Reply, ReplyKind, ResultKind};
+use gateway_protocol::{Reply, ReplyKind, ResultKind};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::decision::{decision_draft, redaction_draft};
-use super::{Caller, Gateway};
-use crate::canonical::Canonical;
+use super::follow::Followed;
+use super::parts::Ports;
 use crate::chain::{Chain, Ruling};
 use crate::content::Found;
 use crate::exchange::{Ask, Exchange};
-use crate::identity::Principal;
 use crate::names::TraceId;
 use crate::outcome::{AuditRow, JsonText, Status};
-use crate::ports::{AuditBuffer, AuthError, Clock, LedgerError, Limited};
-use crate::refusal::{self, Answer};
-use crate::trace::{EventType, TraceDraft};
-use crate::verdict::{Decision, Reason};
+use crate::ports::{AuditBuffer, Clock, LedgerError};
 
 /// Room in the audit queue, taken before anything happens and given back if nothing did.
-struct Room {
-    audit: Arc<dyn AuditBuffer>,
-    left: usize,
+pub(super) struct Room {
+    pub(super) audit: Arc<dyn AuditBuffer>,
+    pub(super) left: usize,
 }
 
 impl Room {
-    fn reserve(audit: &Arc<dyn AuditBuffer>) -> Result<Self, LedgerError> {
+    pub(super) fn reserve(audit: &Arc<dyn AuditBuffer>) -> Result<Self, LedgerError> {
         audit.reserve()?;
         Ok(Self { audit: Arc::clone(audit), left: 2 })
     }
@@ -50,6 +46,7 @@ pub(crate) struct Story {
     clock: Arc<dyn Clock>,
     began: Timestamp,
     redacted: Option<Redacted>,
+    span: Followed,
 }
 
 /// What was found in an answer so far, and the trace that will say so.
@@ -61,16 +58,12 @@ struct Redacted {
 
 impl Story {
     /// Handshakes and lists leave no record unless they are refused.
-    pub(super) fn open(
-        audit: &Arc<dyn AuditBuffer>,
-        clock: &Arc<dyn Clock>,
-        exchange: &Exchange,
-    ) -> Result<Self, LedgerError> {
+    pub(super) fn open(ports: &Ports, exchange: &Exchange, span: Followed) -> Result<Self, LedgerError> {
         let began = exchange.at;
-        let room = Room::reserve(audit)?;
+        let room = Room::reserve(&ports.audit)?;
         let recorded = exchange.is_governed() || exchange.tool().is_some();
         let row = recorded.then(|| Self::row(exchange, began));
-        Ok(Self { room: Some(room), row, clock: Arc::clone(clock), began, redacted: None })
+        Ok(Self { room: Some(room), row, clock: Arc::clone(&ports.clock), began, redacted: None, span })
     }
 
     fn row(exchange: &Exchange, began: Timestamp) -> AuditRow {
@@ -110,11 +103,15 @@ impl Story {
         if let Some(row) = &mut self.row {
             row.status = status;
         }
+        if let Some(span) = &mut self.span {
+            span.ends_as(status);
+        }
     }
 
     /// Nothing was decided and nothing was done: there is no outcome to write.
     pub(super) fn forget(&mut self) {
         self.row = None;
+        self.span = None;
     }
 
     /// Puts the decision into the agent's chain.
@@ -127,18 +124,28 @@ impl Story {
             }
             None => return Err(LedgerError::Full),
         };
-        if let Err(error) = appended {
-            // Nothing was done, so there is no outcome to write either.
-            self.forget();
-            tracing::error!(error = &error as &dyn std::error::Error, "a decision could not be recorded: {error}");
-            return Err(error);
+        match appended {
+            Ok(receipt) => {
+                if let Some(span) = &mut self.span {
+                    span.decided(exchange, ruling, receipt.as_ref());
+                }
+                Ok(())
+            }
+            Err(error) => {
+                // Nothing was done, so there is no outcome to write either.
+                self.forget();
+                tracing::error!(error = &error as &dyn std::error::Error, "a decision could not be recorded: {error}");
+                Err(error)
+            }
         }
-        Ok(())
     }
 
     /// Writes the outcome; a second call does nothing.
     pub(crate) fn close(&mut self, status: Status, output: Option<JsonText>) {
         self.tell_found();
+        if let Some(span) = self.span.take() {
+            span.end(status);
+        }
         let (Some(mut row), Some(room)) = (self.row.take(), &mut self.room) else {
             return;
         };
@@ -186,7 +193,8 @@ impl Story {
 
 impl Drop for Story {
     fn drop(&mut self) {
-        let status = self.row.as_ref().map_or(Status::Cancelled, |row| row.status);
+        let follows = self.span.as_ref().map(|span| span.status());
+        let status = self.row.as_ref().map(|row| row.status).or(follows).unwrap_or(Status::Cancelled);
         self.close(status, None);
     }
 }
@@ -216,114 +224,6 @@ fn actions(responses: &Value) -> Value {
         _ => Value::from("answered"),
     };
     responses.as_object().into_iter().flatten().map(|(key, response)| (key.clone(), said(response))).collect()
-}
-
-/// Refusals before there is an exchange.
-impl Gateway {
-    pub(super) async fn refuse_stranger(&self, error: &AuthError, metadata_url: Option<&str>) -> Answer {
-        // Nobody was refused: nobody could be asked who this is.
-        if let AuthError::Unavailable(cause) = error {
-            tracing::error!(cause = cause.as_ref() as &dyn std::error::Error, "{error}");
-            return refusal::identity_unavailable(error);
-        }
-        let trace_id = TraceId::from_uuid(self.ports.clock.fresh_id());
-        let stranger = Principal::anonymous();
-        // All strangers share one measure: beyond it they are turned away without filling the ledger.
-        if let Err(limited) = self.ports.usage.take(&stranger) {
-            return refusal::limited(&trace_id, &limited, None);
-        }
-        let reason = Reason::new("identity", "credential", error.to_string());
-        match self.record_refusal(&stranger, &trace_id, Status::Unauthenticated, &reason).await {
-            Ok(()) => refusal::unauthenticated(&trace_id, error, metadata_url),
-            Err(_) => refusal::unrecorded(&trace_id, None),
-        }
-    }
-
-    pub(super) async fn refuse_malformed(&self, caller: &Caller, malformed: &Malformed) -> Answer {
-        let trace_id = TraceId::from_uuid(self.ports.clock.fresh_id());
-        let reason = Reason::new("protocol", "malformed", kept(&malformed.message));
-        match self.record_refusal(&caller.principal, &trace_id, Status::Malformed, &reason).await {
-            Ok(()) => refusal::malformed(malformed),
-            Err(_) => refusal::unrecorded(&trace_id, malformed.id.clone()),
-        }
-    }
-
-    pub(super) async fn refuse_limited(
-        &self,
-        caller: &Caller,
-        trace_id: TraceId,
-        id: Option<Id>,
-        limited: &Limited,
-    ) -> Answer {
-        let reason = Reason::new("limits", limited.rule, limited.message.clone());
-        match self.record_refusal(&caller.principal, &trace_id, Status::Limited, &reason).await {
-            Ok(()) => refusal::limited(&trace_id, limited, id),
-            Err(_) => refusal::unrecorded(&trace_id, id),
-        }
-    }
-
-    /// A door or a session that is not there.
-    pub(super) async fn refuse_missing(
-        &self,
-        caller: &Caller,
-        trace_id: &TraceId,
-        what: &str,
-        answer: Answer,
-    ) -> Answer {
-        let reason = Reason::new("gateway", "not_found", what);
-        match self.record_refusal(&caller.principal, trace_id, Status::NotFound, &reason).await {
-            Ok(()) => answer,
-            Err(_) => refusal::unrecorded(trace_id, None),
-        }
-    }
-
-    pub(super) async fn record_refusal(
-        &self,
-        principal: &Principal,
-        trace_id: &TraceId,
-        status: Status,
-        reason: &Reason,
-    ) -> Result<(), LedgerError> {
-        let mut room = Room::reserve(&self.ports.audit)?;
-        let now = self.ports.clock.now();
-        let live = self.ports.live.load();
-        let hidden = self.chain.load().recorder().text(live.rules_of(principal.tenant), &reason.message);
-        let reason = &Reason::new(&reason.plugin, &reason.rule, hidden.unwrap_or_else(|| reason.message.clone()));
-        let draft = TraceDraft {
-            tenant: principal.tenant,
-            agent: principal.agent.clone(),
-            trace_id: trace_id.clone(),
-            event_type: EventType::Decision,
-            classification: None,
-            description: Some(format!("refused: {}", status.as_str())),
-            reasoning: Some(reason.message.clone()),
-            authorization: Canonical::null(),
-            context: Canonical::of(&json!({ "decision": Decision::Deny, "reason": reason }))
-                .unwrap_or_else(|_| Canonical::null()),
-            timestamp: now,
-        };
-        room.left = room.left.saturating_sub(1);
-        room.audit.append(draft, true).await?;
-        room.left = room.left.saturating_sub(1);
-        room.audit.settle(AuditRow {
-            trace_id: trace_id.clone(),
-            tenant: principal.tenant,
-            agent: principal.agent.clone(),
-            tool: None,
-            input: None,
-            output: None,
-            classification: None,
-            execution_time_ms: 0,
-            status,
-            timestamp: now,
-        });
-        Ok(())
-    }
-}
-
-/// A refusal's words as the chain keeps them: some of them are the caller's, who may have chosen a great many.
-fn kept(words: &str) -> String {
-    words.chars().take(1000).map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }
 
 /// What an answer's final message means for the row.

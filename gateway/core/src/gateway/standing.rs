@@ -24,7 +24,8 @@ impl Gateway {
         };
         let trace_id = TraceId::from_uuid(self.ports.clock.fresh_id());
         let reason = Reason::new("standing", "suspended", format!("{} {} is suspended", stopped.kind, stopped.subject));
-        Err(match self.record_refusal(principal, &trace_id, Status::Denied, &reason).await {
+        let span = self.follow_unread(principal, route, &[], &trace_id);
+        Err(match self.record_refusal(principal, &trace_id, Status::Denied, &reason, span).await {
             Ok(()) => Answer::empty(403),
             Err(_) => refusal::unrecorded(&trace_id, None),
         })

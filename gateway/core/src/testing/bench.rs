@@ -72,14 +72,21 @@ impl Bench {
 
     /// The same in another process.
     pub fn at(home: Home) -> Self {
-        Self::made(vec![(Plugin::Judge(Box::new(Grants)), PluginMode::Enforce)], home)
+        Self::made(vec![(Plugin::Judge(Box::new(Grants)), PluginMode::Enforce)], home, None)
     }
 
     pub fn with(plugins: Vec<(Plugin, PluginMode)>) -> Self {
-        Self::made(plugins, Home { node: Uuid::from_u128(1), at: Some("http://one".into()) })
+        Self::made(plugins, Home { node: Uuid::from_u128(1), at: Some("http://one".into()) }, None)
     }
 
-    fn made(plugins: Vec<(Plugin, PluginMode)>, home: Home) -> Self {
+    /// With these judges, and somebody who draws spans.
+    pub fn drawn(judges: Vec<Box<dyn Judge>>, spans: Arc<dyn Spans>) -> Self {
+        let judges = judges.into_iter().chain([Box::new(Grants) as Box<dyn Judge>]);
+        let plugins = judges.map(|judge| (Plugin::Judge(judge), PluginMode::Enforce)).collect();
+        Self::made(plugins, Home { node: Uuid::from_u128(1), at: Some("http://one".into()) }, Some(spans))
+    }
+
+    fn made(plugins: Vec<(Plugin, PluginMode)>, home: Home, spans: Option<Arc<dyn Spans>>) -> Self {
         let seen = Arc::new(Seen {
             clock: FixedClock::default(),
             principal: Mutex::new(agent("a-1")),
@@ -123,6 +130,7 @@ impl Bench {
             runs: seen.runs.clone(),
             live: seen.live.clone(),
             definitions: Arc::default(),
+            spans,
             home,
         };
         let settings = Settings { max_depth: 64, hold: std::time::Duration::from_secs(300), ..Settings::default() };

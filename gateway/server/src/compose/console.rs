@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gateway_console::{Console, Stranger, Unusable};
+use gateway_console::{Console, Counter, Stranger, Unusable};
 use gateway_core::desk::Desk;
 use gateway_core::identity::{Credential, Principal};
 use gateway_core::ports::{ExecutionEngine, Runner};
 use gateway_core::{Chain, Live, Namespace, ToolName};
 
-use super::{Node, lock, shown};
+use super::{Node, lock, shown, telemetry};
 use crate::config::{Config, Problem};
 use crate::desk::{self, Judge};
 use crate::policy_files::{Supabase, load_texts};
@@ -50,6 +50,10 @@ impl gateway_console::Node for ConsoleNode {
 
     fn namespaces(&self) -> Vec<String> {
         lock(&self.node.engine).namespaces().iter().map(ToString::to_string).collect()
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        self.node.spans.as_deref().map(telemetry::counters).unwrap_or_default()
     }
 
     fn mcp_address(&self) -> String {

@@ -17,6 +17,10 @@ pub struct Size(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Count(pub u64);
 
+/// A part of the whole: 0 to 1, which whoever uses it checks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Share(pub f64);
+
 impl FromStr for Size {
     type Err = String;
 
@@ -44,6 +48,14 @@ impl FromStr for Count {
 
     fn from_str(text: &str) -> Result<Self, String> {
         text.trim().parse().map(Self).map_err(|_| format!("`{text}` is not a whole number"))
+    }
+}
+
+impl FromStr for Share {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.trim().parse().map(Self).map_err(|_| format!("`{text}` is not a number between 0 and 1"))
     }
 }
 
@@ -77,6 +89,38 @@ impl<'de> Deserialize<'de> for Count {
     }
 }
 
+impl<'de> Deserialize<'de> for Share {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Any;
+
+        impl Visitor<'_> for Any {
+            type Value = Share;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number between 0 and 1")
+            }
+
+            fn visit_f64<E: Error>(self, number: f64) -> Result<Share, E> {
+                Ok(Share(number))
+            }
+
+            fn visit_u64<E: Error>(self, number: u64) -> Result<Share, E> {
+                Ok(Share(number as f64))
+            }
+
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Share, E> {
+                Ok(Share(number as f64))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Share, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+
+        deserializer.deserialize_any(Any)
+    }
+}
+
 impl JsonSchema for Size {
     fn schema_name() -> Cow<'static, str> {
         "Size".into()
@@ -104,6 +148,22 @@ impl JsonSchema for Count {
             "anyOf": [
                 { "type": "integer", "minimum": 0 },
                 { "type": "string", "pattern": "^\\s*([0-9]+|.*\\$\\{.*)\\s*$" },
+            ],
+        })
+    }
+}
+
+impl JsonSchema for Share {
+    fn schema_name() -> Cow<'static, str> {
+        "Share".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A number between 0 and 1.",
+            "anyOf": [
+                { "type": "number", "minimum": 0, "maximum": 1 },
+                { "type": "string", "pattern": "^\\s*([01]|[01]?\\.[0-9]+|.*\\$\\{.*)\\s*$" },
             ],
         })
     }

@@ -16,6 +16,7 @@ use super::problem::Problems;
 use super::sound_built_in::{llm, supabase};
 use super::sound_decision::{approvals, pins_recheck};
 use super::sound_gate::gate;
+use super::sound_telemetry::otlp;
 use super::sound_upstreams::{separator, upstreams};
 use super::written::{
     WrittenAudit, WrittenConfig, WrittenIdentity, WrittenLimits, WrittenListen, WrittenLog, WrittenTls,
@@ -57,6 +58,7 @@ pub fn config(written: WrittenConfig, file: Option<&Path>, lookup: Lookup<'_>, p
         tool_separator,
         on_denied: written.on_denied.unwrap_or_default(),
         explain_to_caller: written.explain_to_caller.unwrap_or(true),
+        otlp: otlp(written.telemetry, problems),
         log: log(written.log, problems),
         listen,
     }

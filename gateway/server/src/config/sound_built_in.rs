@@ -79,7 +79,7 @@ pub fn supabase(
     Supabase::Complete(Box::new(SupabaseConfig { backend, allowed_tables, max_rows, timeout }))
 }
 
-const PLAIN_TEXT: &str = "must be an `https://` URL without a login in it, or `http://` on this machine";
+pub const PLAIN_TEXT: &str = "must be an `https://` URL without a login in it, or `http://` on this machine";
 
 pub fn llm(written: Option<WrittenLlm>, problems: &mut Problems) -> Option<Llm> {
     let WrittenLlm { endpoint, model, key, timeout_seconds } = written?;
@@ -98,7 +98,7 @@ pub fn llm(written: Option<WrittenLlm>, problems: &mut Problems) -> Option<Llm> 
 }
 
 /// A key goes there, so nobody on the way may read it.
-fn is_safe(url: &str) -> bool {
+pub fn is_safe(url: &str) -> bool {
     let safe = |uri: &http::Uri| {
         let host = uri.host().unwrap_or_default();
         let plain = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));

@@ -223,7 +223,7 @@ fn check_url(url: &str, path: &str, problems: &mut Problems) {
     }
 }
 
-fn headers(written: BTreeMap<String, String>, path: &str, problems: &mut Problems) -> BTreeMap<String, Secret> {
+pub fn headers(written: BTreeMap<String, String>, path: &str, problems: &mut Problems) -> BTreeMap<String, Secret> {
     // Set by the gateway for each request, or meaningless once a message is written anew.
     const OURS: [&str; 9] = [
         "host",

@@ -5,6 +5,7 @@
 mod built_in;
 mod decision;
 mod gate;
+mod telemetry;
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,7 @@ pub use gate::{
     DispatchEngine, ProviderDialect, ProviderKind, ProviderSource, TrustPolicy, WrittenAnchor, WrittenDispatch,
     WrittenGate, WrittenProvider, WrittenProviderConfig,
 };
+pub use telemetry::{WrittenOtlp, WrittenTelemetry};
 
 /// The configuration of a Portreeve gateway. `${NAME}` in any text comes from the environment; relative paths start at
 /// the directory of this file.
@@ -63,6 +65,8 @@ pub struct WrittenConfig {
     pub on_denied: Option<OnDenied>,
     /// Whether refusals tell the caller why. Default true.
     pub explain_to_caller: Option<bool>,
+    /// What is told to those who watch the gateway among other services.
+    pub telemetry: WrittenTelemetry,
     /// What the gateway says on its standard error.
     pub log: WrittenLog,
 }
