@@ -63,6 +63,7 @@ const OWNERS: [(&str, &[&str]); 18] = [
     ("opentelemetry", &["gateway-upstream"]),
     ("opentelemetry-", &["gateway-upstream"]),
     ("opentelemetry_sdk", &["gateway-upstream"]),
+    ("prometheus-client", &["gateway-console"]),
 ];
 
 /// Crates that do I/O, or run it.

@@ -1,10 +1,12 @@
 //! `/metrics`: what Prometheus reads. Counters of the node itself, which say nothing of any tenant, so that it needs no key.
 
-use std::fmt::Write;
-
 use axum::extract::State;
-use axum::http::header;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text};
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::registry::Registry;
 
 use crate::Shared;
 
@@ -17,17 +19,37 @@ pub struct Counter {
     pub count: u64,
 }
 
-pub(crate) async fn metrics(State(console): State<Shared>) -> Response {
-    let kind = "text/plain; version=0.0.4; charset=utf-8";
-    ([(header::CONTENT_TYPE, kind)], written(&console.node.counters())).into_response()
+/// Counters as they stood when they were asked for: nothing is kept twice.
+#[derive(Debug)]
+struct Stand(Vec<Counter>);
+
+impl Collector for Stand {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> std::fmt::Result {
+        for Counter { name, help, count } in &self.0 {
+            let counter = ConstCounter::new(*count);
+            counter.encode(encoder.encode_descriptor(name, help, None, counter.metric_type())?)?;
+        }
+        Ok(())
+    }
 }
 
-fn written(counters: &[Counter]) -> String {
-    counters.iter().fold(String::new(), |mut text, Counter { name, help, count }| {
-        // Writing to a text cannot fail.
-        let _ = write!(text, "# HELP {name}_total {help}\n# TYPE {name}_total counter\n{name}_total {count}\n");
-        text
-    })
+pub(crate) async fn metrics(State(console): State<Shared>) -> Response {
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    match written(console.node.counters()) {
+        Ok(text) => ([(header::CONTENT_TYPE, kind)], text).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "counters cannot be written");
+            StatusCode::SERVICE_UNAVAILABLE.into_response()
+        }
+    }
+}
+
+fn written(counters: Vec<Counter>) -> Result<String, std::fmt::Error> {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(Stand(counters)));
+    let mut text = String::new();
+    text::encode(&mut text, &registry)?;
+    Ok(text)
 }
 
 #[cfg(test)]
@@ -37,9 +59,9 @@ mod tests {
     #[test]
     fn counters_are_written_as_prometheus_reads_them() {
         let counter = Counter { name: "portreeve_spans_lost", help: "Spans that nobody took.", count: 7 };
-        let expected = "# HELP portreeve_spans_lost_total Spans that nobody took.\n\
-                        # TYPE portreeve_spans_lost_total counter\nportreeve_spans_lost_total 7\n";
-        assert_eq!(written(&[counter, counter]), expected.repeat(2));
-        assert_eq!(written(&[]), "");
+        let expected = "# HELP portreeve_spans_lost Spans that nobody took.\n\
+                        # TYPE portreeve_spans_lost counter\nportreeve_spans_lost_total 7\n";
+        assert_eq!(written(vec![counter, counter]).unwrap(), format!("{}# EOF\n", expected.repeat(2)));
+        assert_eq!(written(Vec::new()).unwrap(), "# EOF\n");
     }
 }
