@@ -56,21 +56,53 @@ pub(crate) fn readings(run: &str, mut found: impl FnMut(Range<usize>, View, Stri
 
 /// Whether a run may be a text at all, told from its first letters and without allocating.
 pub(crate) fn plausible(run: &[u8]) -> bool {
-    run.split(|byte| *byte == b'=').filter(|piece| piece.len() >= SHORTEST_ENCODED).any(|piece| {
-        let begins = |piece: &[u8]| {
-            begins_as_text(hex_bytes(piece))
-                || begins_as_base64(piece)
-                || (may_be_wide(piece) && begins_wide(base64_bytes(piece)))
-                || begins_as_text(base32_bytes(piece))
-        };
-        let signed = memchr::memchr3(b'/', b'-', b'_', piece).is_some() || memchr::memchr(b'+', piece).is_some();
-        begins(piece)
-            || (signed
-                && [b'/', b'-', b'_', b'+'].iter().any(|sign| {
-                    memchr::memchr(*sign, piece).is_some()
-                        && piece.split(|byte| byte == sign).any(|part| part.len() >= SHORTEST_ENCODED && begins(part))
-                }))
-    })
+    // It is asked of every long word of a message, and few of them have any of these.
+    let held = run.iter().fold(0, |held, byte| held | sign(*byte));
+    if held & EQUALS == 0 {
+        return is_plausible(run, held);
+    }
+    run.split(|byte| *byte == b'=').any(|piece| is_plausible(piece, held))
+}
+
+/// Of a piece of a run that holds these signs.
+fn is_plausible(piece: &[u8], held: u8) -> bool {
+    let begins = |piece: &[u8]| {
+        begins_as_text(hex_bytes(piece))
+            || begins_as_base64(piece)
+            || (held & CAPITAL_A != 0 && may_be_wide(piece) && begins_wide(base64_bytes(piece)))
+            || begins_as_text(base32_bytes(piece))
+    };
+    let parts = |sign: u8| piece.split(move |byte| *byte == sign).filter(|part| part.len() >= SHORTEST_ENCODED);
+    let around = |(sign, own): (u8, u8)| held & own != 0 && parts(sign).any(begins);
+    piece.len() >= SHORTEST_ENCODED
+        && (begins(piece) || [(b'/', SLASH), (b'-', DASH), (b'_', LOW_LINE), (b'+', PLUS)].into_iter().any(around))
+}
+
+const EQUALS: u8 = 1;
+const SLASH: u8 = 2;
+const DASH: u8 = 4;
+const LOW_LINE: u8 = 8;
+const PLUS: u8 = 16;
+const CAPITAL_A: u8 = 32;
+
+static OF_SIGNS: [u8; 256] = of_signs();
+
+#[expect(clippy::indexing_slicing, reason = "computed when compiled; the table has a place for every byte")]
+const fn of_signs() -> [u8; 256] {
+    let mut table = [0; 256];
+    table[b'=' as usize] = EQUALS;
+    table[b'/' as usize] = SLASH;
+    table[b'-' as usize] = DASH;
+    table[b'_' as usize] = LOW_LINE;
+    table[b'+' as usize] = PLUS;
+    table[b'A' as usize] = CAPITAL_A;
+    table
+}
+
+#[inline]
+#[expect(clippy::indexing_slicing, reason = "the table has a place for every byte")]
+fn sign(byte: u8) -> u8 {
+    OF_SIGNS[byte as usize]
 }
 
 /// How many of the first bytes say whether it is text.

@@ -18,9 +18,14 @@ pub(crate) fn text(rule: &Rule, action: Action, value: &str, key: &[u8; 32]) -> 
             let digest = hex::encode(digest(rule, value, key));
             format!("[{label}:{}]", digest.get(..SHOWN).unwrap_or(&digest))
         }
-        Action::Partial => partial(label, rule.keep, value).unwrap_or_else(|| format!("[{label}]")),
-        Action::Observe | Action::Mask | Action::Block => format!("[{label}]"),
+        Action::Partial => partial(label, rule.keep, value).unwrap_or_else(|| bracketed(label)),
+        Action::Observe | Action::Mask | Action::Block => bracketed(label),
     }
+}
+
+/// There is one for everything that is found, and it is always the same two signs.
+fn bracketed(label: &str) -> String {
+    ["[", label, "]"].concat()
 }
 
 /// For numbers: a number of the same kind.

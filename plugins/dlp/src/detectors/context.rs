@@ -129,7 +129,9 @@ pub(super) struct Tables {
 impl Tables {
     pub fn of(text: &str) -> Self {
         let bytes = text.as_bytes();
-        let holds = |word: &[u8]| memchr::memmem::find(bytes, word).is_some();
+        // Statements name columns in brackets, and most texts have none.
+        let brackets = memchr::memchr(b')', bytes).is_some();
+        let holds = |word: &[u8]| brackets && memchr::memmem::find(bytes, word).is_some();
         let head = bytes.get(..bytes.len().min(LONGEST_LINE + 1)).unwrap_or_default();
         let first = memchr::memchr(b'\n', head).and_then(|end| head.get(..end)).unwrap_or_default();
         Self {

@@ -137,7 +137,7 @@ impl<'w> Walk<'w, '_> {
         let one = Finding { set: block.set, rule: block.rule, start: 0, end: 0, value: value.into() };
         let with =
             self.redaction.replacement(&one, Kind::Text, self.found).map_err(|rule| self.blocked(rule, place))?;
-        let Some(with) = with.map(|with| escaped(&with)) else { return Ok(()) };
+        let Some(with) = with.map(escaped) else { return Ok(()) };
         for (place, (range, line)) in taken.into_iter().enumerate() {
             let with = if place == 0 { with.clone() } else { String::new() };
             self.edits.add_wide(range, with, one.which());

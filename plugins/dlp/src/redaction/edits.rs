@@ -102,7 +102,11 @@ pub(super) fn with_changes(text: &str, changes: &[Changed]) -> String {
 }
 
 /// The text as it stands between quotes in JSON.
-pub(super) fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: String) -> String {
+    // Masks are written with plain letters.
+    if !text.bytes().any(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
+        return text;
+    }
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -48,7 +48,7 @@ impl Walk<'_, '_> {
         if self.nested == 0 {
             self.found.edited_at(|| place.parent.map(Place::pointer).unwrap_or_default());
         }
-        self.edits.add(start..end, escaped(&masked), *which);
+        self.edits.add(start..end, escaped(masked.clone()), *which);
         Ok(Some(masked))
     }
 

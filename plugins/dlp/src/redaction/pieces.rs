@@ -150,7 +150,7 @@ impl Walk<'_, '_> {
             return Ok(());
         }
         let with = self.redaction.replacement(one, Kind::Text, self.found).map_err(|rule| self.blocked(rule, place))?;
-        if let Some(with) = with.map(|with| escaped(&with)) {
+        if let Some(with) = with.map(escaped) {
             for (index, range) in touched.into_iter().enumerate() {
                 self.edits.add_wide(range, if index == 0 { with.clone() } else { String::new() }, one.which());
             }

@@ -1,7 +1,6 @@
 //! Where a walk is, and what the names on the way there say of it.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 use smallvec::SmallVec;
 
@@ -17,6 +16,8 @@ pub(super) struct Place<'p> {
     pub step: Step<'p>,
     pub alive: Alive,
     pub depth: usize,
+    /// Where the object or the list begins that it lies in.
+    pub within: usize,
     /// The member's name as it stands there now, where it was masked.
     pub now: Option<&'p str>,
     /// What others say that this is: a `name` beside a `value`, the head of a column.
@@ -44,13 +45,21 @@ pub(super) enum Step<'p> {
 
 /// Names beyond the nearest ones say nothing of a value.
 const MOST_NAMES: usize = 3;
-/// What most pointers have room in.
+/// What most pointers have room in, and most of their steps.
 const USUAL_POINTER: usize = 64;
+const USUAL_STEP: usize = 16;
+
+/// The pointer to an object or a list, by the place where that begins.
+#[derive(Default)]
+pub(super) struct Way {
+    within: Option<usize>,
+    pointer: String,
+}
 
 impl<'p> Place<'p> {
     pub fn top(alive: Alive) -> Self {
         let (said, table, row): (&[Said<'_>], &[Said<'_>], &[Said<'_>]) = (&[], &[], &[]);
-        Self { parent: None, step: Step::Top, alive, depth: 0, now: None, said, label: None, table, row }
+        Self { parent: None, step: Step::Top, alive, depth: 0, within: 0, now: None, said, label: None, table, row }
     }
 
     /// One member further in; `pointed_at` says whether something points at its name.
@@ -118,6 +127,21 @@ impl<'p> Place<'p> {
         self.pointer_with(&|place, name| place.now.map_or_else(|| readable(name), Cow::Borrowed))
     }
 
+    /// The same; most values lie where the one before them did, and the way there is written down once.
+    pub fn pointer_from(&self, known: &mut Way) -> String {
+        let Some(parent) = self.parent else { return String::new() };
+        let shown = |place: &Self, name: &'p str| place.now.map_or_else(|| readable(name), Cow::Borrowed);
+        if known.within != Some(self.within) {
+            known.within = Some(self.within);
+            known.pointer.clear();
+            parent.write_pointer(&shown, &mut known.pointer);
+        }
+        let mut out = String::with_capacity(known.pointer.len() + USUAL_STEP);
+        out.push_str(&known.pointer);
+        self.write_step(&shown, &mut out);
+        out
+    }
+
     /// The same for people to read: a name may be a value itself, whether or not it is one that is masked.
     pub fn told(&self, redaction: &Redaction<'_>) -> String {
         let told = |name: &str| Cow::Owned(redaction.told_name(&readable(name)));
@@ -134,21 +158,36 @@ impl<'p> Place<'p> {
         if let Some(parent) = self.parent {
             parent.write_pointer(shown, out);
         }
+        self.write_step(shown, out);
+    }
+
+    fn write_step(&self, shown: &dyn Fn(&Self, &'p str) -> Cow<'p, str>, out: &mut String) {
         match self.step {
             Step::Top => {}
             Step::Member(name) => {
                 out.push('/');
                 let shown = shown(self, name);
-                if shown.contains(['~', '/']) {
+                // Byte by byte: there is a pointer for every value that is changed, and nearly no name has either.
+                if shown.bytes().any(|byte| matches!(byte, b'~' | b'/')) {
                     out.push_str(&shown.replace('~', "~0").replace('/', "~1"));
                 } else {
                     out.push_str(&shown);
                 }
             }
-            Step::Element(index) => {
-                let _ = write!(out, "/{index}");
-            }
+            Step::Element(index) => write_index(index, out),
         }
+    }
+}
+
+fn write_index(index: usize, out: &mut String) {
+    out.push('/');
+    let mut power = 1;
+    while index / power >= 10 {
+        power *= 10;
+    }
+    while power > 0 {
+        out.push(char::from(b'0' + u8::try_from(index / power % 10).unwrap_or_default()));
+        power /= 10;
     }
 }
 

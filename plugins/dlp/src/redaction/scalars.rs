@@ -41,9 +41,7 @@ impl Walk<'_, '_> {
         let with =
             self.redaction.replacement(&whole, Kind::Number, self.found).map_err(|rule| self.blocked(rule, place))?;
         if let Some(with) = with {
-            if self.nested == 0 {
-                self.found.edited_at(|| place.pointer());
-            }
+            self.changed_at(place);
             self.edits.add(start..self.at, with, whole.which());
         }
         Ok(())
@@ -67,9 +65,7 @@ impl Walk<'_, '_> {
         self.redaction.string(&inner, about, &mut own, self.found).map_err(|rule| self.blocked(rule, place))?;
         let changes = own.merged();
         if let Some((_, _, which)) = changes.first() {
-            if self.nested == 0 {
-                self.found.edited_at(|| place.pointer());
-            }
+            self.changed_at(place);
             self.edits.add(start..end, STANDARD.encode(with_changes(&inner, &changes)), *which);
         }
         Ok(())

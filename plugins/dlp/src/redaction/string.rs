@@ -85,8 +85,8 @@ impl Redaction<'_> {
             let range = decoded.as_ref().map_or(range.clone(), |map| map.origin(range));
             let range = offset + range.start..offset + range.end;
             match wide {
-                true => edits.add_wide(range, escaped(&with), which),
-                false => edits.add(range, escaped(&with), which),
+                true => edits.add_wide(range, escaped(with), which),
+                false => edits.add(range, escaped(with), which),
             }
         }
         Ok(changed)

@@ -11,7 +11,7 @@ use super::edits::Edits;
 use super::labels::{NEAR, are_rows, is_value};
 use super::names::Names;
 use super::pieces::{MOST_NEIGHBOURS, Neighbourhood, Neighbours};
-use super::place::{Place, Said};
+use super::place::{Place, Said, Way};
 use super::spoken::Spoken;
 use super::step::{Look, end_of_string};
 use super::string::About;
@@ -54,6 +54,8 @@ pub(super) struct Walk<'w, 'a> {
     context: String,
     /// Whom the names of strings before it spoke of.
     spoken: Spoken,
+    /// To where something was changed last.
+    way: Way,
 }
 
 pub(super) type Walked<T = ()> = Result<T, Blocked>;
@@ -83,6 +85,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             ahead: text.len().saturating_mul(AHEAD).saturating_add(SMALL_CHANGE),
             context: String::new(),
             spoken: Spoken::default(),
+            way: Way::default(),
         }
     }
 
@@ -222,6 +225,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             }
             let is_table = self.begins_table() && self.ahead > 0 && are_rows(raw);
             let heads = if is_table { self.heads(open) } else { Vec::new() };
+            inner.within = open;
             inner.now = masked.as_deref();
             inner.table = heads.as_slice();
             let is_text = self.peek() == Some(b'"') && care.is_none();
@@ -247,6 +251,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     fn array(&mut self, place: &Place<'_>) -> Walked {
+        let open = self.at;
         self.at += 1;
         if self.peek() == Some(b']') {
             self.at += 1;
@@ -271,6 +276,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             let by_pair = pair.is_some_and(|pair| pair.pointed_at) || column.is_empty();
             let said = if by_pair { pair.as_slice() } else { column };
             let mut inner = place.element(index, self.redaction.paths.element(place.alive, index), said);
+            inner.within = open;
             if self.peek() == Some(b'[') {
                 inner.row = if heads.is_empty() || index == 0 { place.table } else { &heads };
             }
@@ -322,10 +328,18 @@ impl<'w, 'a> Walk<'w, 'a> {
         let done = self.redaction.raw_string(raw, start, about, self.edits, self.found);
         self.context = context;
         let changed = done.map_err(|rule| self.blocked(rule, place))?;
-        if changed && self.nested == 0 {
-            self.found.edited_at(|| place.pointer());
+        if changed {
+            self.changed_at(place);
         }
         Ok(())
+    }
+
+    /// Remembers where something was changed; inside a string there is no such place.
+    pub fn changed_at(&mut self, place: &Place<'_>) {
+        if self.nested == 0 {
+            let way = &mut self.way;
+            self.found.edited_at(|| place.pointer_from(way));
+        }
     }
 
     /// What is found in a value with these names around it.

@@ -157,3 +157,14 @@ fn what_is_no_document_is_withheld() {
         }
     });
 }
+
+#[test]
+fn what_was_changed_is_told_by_its_own_place_in_rows_that_are_alike() {
+    with(Action::Mask, &Paths::none(), |redaction: &Redaction<'_>, counts: &mut Counts| {
+        let raw = r#"{"rows":[{"a":"jo@example.org","b":["al@example.org",{"c":"x@example.org"}],"d":"y@example.org"},{"a":"jo@example.org"},["al@example.org","x@example.org"]]}"#;
+        redaction.json(&raw.into(), counts).unwrap().unwrap();
+        let expected =
+            ["/rows/0/a", "/rows/0/b/0", "/rows/0/b/1/c", "/rows/0/d", "/rows/1/a", "/rows/2/0", "/rows/2/1"];
+        assert_eq!(counts.edited(), expected);
+    });
+}
