@@ -44,7 +44,7 @@ const LAYERS: [(&str, &[&str]); 10] = [
 const ONLOOKERS: [&str; 3] = ["portreeve-tests", "portreeve-bench", "portreeve-fuzz"];
 
 /// A crate, or a family when it ends in `-`, and the only crates of ours that may name it.
-const OWNERS: [(&str, &[&str]); 18] = [
+const OWNERS: [(&str, &[&str]); 19] = [
     ("pg_query", &["gateway-sql"]),
     ("sqlparser", &["gateway-sql"]),
     ("pingora", &["portreeve"]),
