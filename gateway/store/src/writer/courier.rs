@@ -35,6 +35,10 @@ pub(super) struct Courier {
     spare: Vec<Record>,
     /// When the oldest pending entry was met.
     waiting_since: Instant,
+    /// The tick has come since the last batch left.
+    due: bool,
+    /// Somebody waits for something that is pending.
+    awaited: bool,
     attempt: Option<Attempt>,
     store_up: bool,
     spool_broken: bool,
@@ -53,6 +57,8 @@ impl Courier {
             pending: VecDeque::new(),
             spare: Vec::new(),
             waiting_since: Instant::now(),
+            due: false,
+            awaited: false,
             attempt: None,
             store_up: true,
             spool_broken: false,
@@ -71,7 +77,7 @@ impl Courier {
                 biased;
                 landed = finished(&mut self.attempt) => self.land(landed).await,
                 () = shared.wake.notified() => {}
-                _ = tick.tick() => {}
+                _ = tick.tick() => self.due = true,
             }
             self.collect();
             self.overtake().await;
@@ -91,6 +97,7 @@ impl Courier {
         if self.pending.is_empty() {
             self.waiting_since = Instant::now();
         }
+        self.awaited |= queue.entries.iter().any(|entry| entry.waiter.is_some());
         self.pending.extend(queue.entries.drain(..));
         queue.entries.shrink_to(KEPT);
     }
@@ -169,10 +176,17 @@ impl Courier {
                 }
                 Err(error) => self.spool_failed(&error),
             }
-        } else if !self.pending.is_empty() {
+        } else if self.may_leave() {
             let shipment = self.load(BATCH);
             self.send(Arc::clone(&shipment.records), shipment.awaited(), Cargo::Fresh(shipment));
         }
+    }
+
+    /// What nobody waits for stays until the tick, also when the batch before it has just landed: a commit writes whole pages,
+    /// however little of them is new.
+    fn may_leave(&self) -> bool {
+        let pressing = self.due || self.awaited || self.pending.len() >= BATCH;
+        !self.pending.is_empty() && (pressing || self.shared.stopping.load(Ordering::Acquire))
     }
 
     fn send(&mut self, records: Arc<Vec<Record>>, awaited: Vec<usize>, cargo: Cargo) {
@@ -183,7 +197,10 @@ impl Courier {
 
     fn load(&mut self, most: usize) -> Shipment {
         self.waiting_since = Instant::now();
-        Shipment::load(&mut self.pending, most, std::mem::take(&mut self.spare))
+        self.due = false;
+        let shipment = Shipment::load(&mut self.pending, most, std::mem::take(&mut self.spare));
+        self.awaited &= !self.pending.is_empty();
+        shipment
     }
 
     async fn spool(&mut self, shipment: Shipment) {
