@@ -278,6 +278,60 @@ mod tests {
         }
     }
 
+    /// Takes its time for every batch, and remembers how many there were.
+    #[derive(Default)]
+    struct Slow(AtomicU64);
+
+    #[async_trait]
+    impl Ledger for Slow {
+        async fn append_batch(&self, _: &[Record]) -> Result<Vec<Receipt>, LedgerError> {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            Ok(Vec::new())
+        }
+
+        async fn head(&self, _: Option<TenantId>, _: &AgentId) -> Result<Head, LedgerError> {
+            Ok(Head::default())
+        }
+
+        async fn traces(&self, _: Option<TenantId>, _: &AgentId, _: i64, _: i64) -> Result<Vec<Trace>, LedgerError> {
+            Ok(Vec::new())
+        }
+
+        async fn newest(&self, _: TenantId, _: i64) -> Result<Vec<Trace>, LedgerError> {
+            Ok(Vec::new())
+        }
+
+        async fn chains(&self) -> Result<Vec<(Option<TenantId>, AgentId)>, LedgerError> {
+            Ok(Vec::new())
+        }
+    }
+
+    #[tokio::test]
+    async fn what_nobody_waits_for_shares_a_commit() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Arc::new(Slow::default());
+        let mut options = WriterOptions::new(folder.path());
+        options.tick = Duration::from_millis(200);
+        let (tick, began) = (options.tick, std::time::Instant::now());
+        let writer = AuditWriter::start(Arc::clone(&ledger) as Arc<dyn Ledger>, options).unwrap();
+        for _ in 0..200 {
+            writer.reserve().unwrap();
+            writer.append(draft(), false).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let ticks = began.elapsed().as_millis() / tick.as_millis() + 2;
+        let batches = ledger.0.load(Ordering::SeqCst);
+        assert!(u128::from(batches) <= ticks, "{batches} commits in {ticks} ticks");
+        writer.append(draft(), true).await.unwrap();
+        assert_eq!(
+            ledger.0.load(Ordering::SeqCst),
+            batches + 1,
+            "whoever waits is written for at once, with all before"
+        );
+        writer.shutdown().await;
+    }
+
     // Neither store nor spool: whoever waits is told, calls are refused, and what nobody waited for arrives later.
     #[tokio::test]
     async fn a_spool_that_cannot_be_written_is_told_to_whoever_waits() {
