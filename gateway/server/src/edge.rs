@@ -5,6 +5,7 @@
 
 pub mod admission;
 pub mod bounded;
+pub mod closing;
 pub mod console;
 pub mod conversation;
 pub mod door;
@@ -52,6 +53,9 @@ use well_known::Resource;
 /// How long a call may go on after its client has left.
 const ABANDONED_TIME: Duration = Duration::from_secs(300);
 
+/// When to ask again: elsewhere, or the node that comes after this one.
+const RETRY_AFTER: &str = "1";
+
 /// Whether the node can serve: asked by `/ready`.
 pub type Readiness = Arc<dyn Fn() -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
@@ -78,10 +82,11 @@ impl HttpServerApp for McpEdge {
             return None;
         }
         let _busy = self.drain.enter();
+        let late = self.drain.is_refusing();
         if self.drain.is_draining() {
             session.set_keepalive(None);
         }
-        let whole = self.serve(&mut session).await;
+        let whole = self.serve(&mut session, late).await;
         bounded::end(session, whole).await
     }
 
@@ -95,8 +100,8 @@ impl HttpServerApp for McpEdge {
 }
 
 impl McpEdge {
-    /// False when the connection cannot be used again.
-    async fn serve(self: &Arc<Self>, session: &mut ServerSession) -> bool {
+    /// False when the connection cannot be used again. What is `late` is still read: it would not see its answer otherwise.
+    async fn serve(self: &Arc<Self>, session: &mut ServerSession, late: bool) -> bool {
         let asked = match request::read(session, self).await {
             Ok(asked) => asked,
             Err(Unreadable::Gone) => return false,
@@ -108,6 +113,7 @@ impl McpEdge {
         match asked {
             Asked::Health => respond::json(session, 200, Bytes::from_static(b"{\"status\":\"ok\"}")).await,
             Asked::Ready => self.ready(session).await,
+            _ if late => self.turn_away(session).await,
             Asked::Metadata(document) => respond::json(session, 200, document.to_string().into()).await,
             Asked::Mcp { inbound, modern } => self.exchange(session, *inbound, modern).await,
             Asked::Events(door) => sse::serve(self, session, *door).await,
@@ -123,12 +129,23 @@ impl McpEdge {
     }
 
     async fn ready(&self, session: &mut ServerSession) -> bool {
-        let ready = if self.drain.is_draining() { Err("draining".into()) } else { (self.readiness)().await };
+        let ready = match self.drain.ready() {
+            Ok(()) => (self.readiness)().await,
+            draining => draining,
+        };
         let (status, body) = match ready {
             Ok(()) => (200, serde_json::json!({ "status": "ready" })),
             Err(why) => (503, serde_json::json!({ "status": "not ready", "why": why })),
         };
         respond::json(session, status, body.to_string().into()).await
+    }
+
+    /// Too late for this node.
+    async fn turn_away(&self, session: &mut ServerSession) -> bool {
+        let said = serde_json::json!({ "error": "the gateway is stopping; ask again" }).to_string();
+        let answer = Answer { status: 503, headers: Vec::new(), body: AnswerBody::Json(said.into()) };
+        let written = respond::answer(session, answer.with("Retry-After", RETRY_AFTER), None).await;
+        matches!(written, respond::Written::Whole)
     }
 
     /// Who opens a stream before anything is asked on it, and room for that stream.

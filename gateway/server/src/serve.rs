@@ -22,6 +22,7 @@ use crate::config::{Config, Tls};
 use crate::edge::McpEdge;
 use crate::edge::admission::Admission;
 use crate::edge::bounded::EdgeLimits;
+use crate::edge::closing::Closing;
 use crate::edge::console::{self, ConsoleEdge};
 use crate::edge::doorstep::Doorstep;
 use crate::edge::drain::Drain;
@@ -123,7 +124,7 @@ fn mcp_service(
     config: &Config,
     node: &Arc<Node>,
     drain: &Arc<Drain>,
-) -> Result<Service<Doorstep<McpEdge>>, ServeError> {
+) -> Result<Closing<Doorstep<McpEdge>>, ServeError> {
     let limits = limits(config);
     let asked = Arc::clone(node);
     let edge = McpEdge {
@@ -144,9 +145,9 @@ fn mcp_service(
             Box::pin(async move { node.ready().await })
         }),
     };
-    let mut service = Service::new("mcp".into(), Doorstep::new(edge, config.limits.header_time));
+    let mut service = Service::new("mcp".into(), Doorstep::new(edge, config.limits.header_time, drain));
     listen(&mut service, config.listen.mcp, config.listen.tls.as_ref())?;
-    Ok(service)
+    Ok(Closing::new(service, drain))
 }
 
 fn console_service(
@@ -154,20 +155,21 @@ fn console_service(
     node: &Arc<Node>,
     home: &Handle,
     drain: &Arc<Drain>,
-) -> Result<Service<Doorstep<ConsoleEdge>>, ServeError> {
+) -> Result<Closing<Doorstep<ConsoleEdge>>, ServeError> {
     let runner = Arc::new(HostedRunner::new(node, home, drain, DRAIN_TIME));
     let limits = EdgeLimits { body_bytes: console::BODY_BYTES, ..limits(config) };
     let edge = ConsoleEdge {
-        router: gateway_console::router(compose::console(node, config, runner)),
+        router: gateway_console::router(compose::console(node, config, runner, drain)),
         options: limits.server_options(false),
         limits,
         admission: admission(config, config.listen.console),
+        drain: Arc::clone(drain),
         home: home.clone(),
     };
-    let mut service = Service::new("console".into(), Doorstep::new(edge, config.limits.header_time));
+    let mut service = Service::new("console".into(), Doorstep::new(edge, config.limits.header_time, drain));
     service.threads = Some(1);
     listen(&mut service, config.listen.console, config.listen.tls.as_ref())?;
-    Ok(service)
+    Ok(Closing::new(service, drain))
 }
 
 fn admission(config: &Config, listener: SocketAddr) -> Admission {
@@ -213,6 +215,7 @@ impl ShutdownSignalWatch for DrainThenStop {
         }
         // While the connections to them are still served.
         self.node.stop_upstreams().await;
+        self.drain.emptied().await;
         ShutdownSignal::FastShutdown
     }
 }

@@ -17,6 +17,7 @@ use tower::ServiceExt;
 
 use super::admission::Admission;
 use super::bounded::{self, EdgeLimits, Unreadable};
+use super::drain::Drain;
 use super::respond;
 
 /// Forms and API documents; tool traffic does not come here.
@@ -26,6 +27,7 @@ pub struct ConsoleEdge {
     pub router: Router,
     pub limits: EdgeLimits,
     pub admission: Admission,
+    pub drain: Arc<Drain>,
     /// Connections to the store that were made on a listener's worker would die with it.
     pub home: Handle,
     pub options: HttpServerOptions,
@@ -40,6 +42,11 @@ impl HttpServerApp for ConsoleEdge {
     ) -> Option<ReusedHttpStream> {
         if !bounded::begin(&mut session, &self.limits).await {
             return None;
+        }
+        // Nothing here stays open, so whatever is under way can be waited for.
+        let _busy = self.drain.enter();
+        if self.drain.is_draining() {
+            session.set_keepalive(None);
         }
         let whole = match self.read(&mut session).await {
             Ok(request) => self.answer(&mut session, request).await.is_some(),

@@ -13,24 +13,29 @@ use pingora_core::protocols::http::v2::server::H2Options;
 use pingora_core::server::ShutdownWatch;
 use tokio::time::sleep;
 
+use super::drain::Drain;
+
 /// Stands before a listener's application.
 pub struct Doorstep<A> {
     app: Arc<A>,
     /// How long a connection may take to say what it wants.
     patience: Duration,
+    drain: Arc<Drain>,
 }
 
 impl<A> Doorstep<A> {
-    pub fn new(app: A, patience: Duration) -> Self {
-        Self { app: Arc::new(app), patience }
+    pub fn new(app: A, patience: Duration, drain: &Arc<Drain>) -> Self {
+        Self { app: Arc::new(app), patience, drain: Arc::clone(drain) }
     }
 }
 
 #[async_trait]
 impl<A: HttpServerApp + Send + Sync + 'static> ServerApp for Doorstep<A> {
-    async fn process_new(self: &Arc<Self>, stream: Stream, shutdown: &ShutdownWatch) -> Option<Stream> {
+    async fn process_new(self: &Arc<Self>, stream: Stream, _shutdown: &ShutdownWatch) -> Option<Stream> {
         let connection = Arc::new(Connection { app: Arc::clone(&self.app), begun: AtomicBool::new(false) });
-        let mut served = std::pin::pin!(connection.process_new(stream, shutdown));
+        // Ours, because pingora's tells HTTP/2 clients to go elsewhere only after the last call was to be finished.
+        let leaving = self.drain.leaving();
+        let mut served = std::pin::pin!(connection.process_new(stream, &leaving));
         tokio::select! {
             biased;
             done = &mut served => return done,
