@@ -12,7 +12,7 @@ async fn a_world() -> (World, Stub) {
     let world = World::on(Kind::Sqlite)
         .upstream("crm", json!({ "url": stub.url() }))
         .manifests("crm", &[("read", "READ_ONLY")])
-        .set("limits", json!({ "agent_per_minute": 0, "body_bytes": "64KiB", "header_seconds": 1, "body_seconds": 1 }))
+        .set("limits", json!({ "agent_per_minute": 0, "body_bytes": "64KiB", "header_seconds": 1, "body_seconds": 1, "idle_seconds": 1 }))
         .start();
     (world, stub)
 }
@@ -77,6 +77,79 @@ async fn what_is_too_large_or_too_slow_is_cut_off() {
     assert!(began.elapsed() < Duration::from_secs(15), "a stalled client does not hold a place");
     assert_eq!(stub.seen().len(), 0);
     assert_eq!(agent.call("crm/read", json!({})).await.status, 200, "and nobody else noticed");
+}
+
+/// The preface of HTTP/2 and its first frame, empty settings; a head that never comes would be next.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_asks_nothing_is_closed() {
+    let (world, _stub) = a_world().await;
+    for port in [world.port, world.console_port] {
+        for said in [b"".as_slice(), b"PRI * HTTP", b"GET / HTTP", b"POST /crm/mcp HTTP/1.1\r\nhost: ", PREFACE] {
+            let began = Instant::now();
+            raw(port, said);
+            let (took, said) = (began.elapsed(), String::from_utf8_lossy(said));
+            assert!(took < Duration::from_secs(4), "{port} after {said:?}: {took:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_asks_nothing_more_is_closed() {
+    let (world, _stub) = a_world().await;
+    let kept = Duration::from_millis(900)..Duration::from_secs(4);
+    for port in [world.port, world.console_port] {
+        let began = Instant::now();
+        let answer = raw(port, b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        assert!(kept.contains(&began.elapsed()), "{port}: {:?}", began.elapsed());
+    }
+
+    let stream = tokio::net::TcpStream::connect(("127.0.0.1", world.port)).await.unwrap();
+    let (executor, io) = (hyper_util::rt::TokioExecutor::new(), hyper_util::rt::TokioIo::new(stream));
+    let (mut sender, connection) = hyper::client::conn::http2::handshake(executor, io).await.unwrap();
+    let closed = tokio::spawn(connection);
+    let request = hyper::Request::get(world.url("/health")).body(http_body_util::Empty::<bytes::Bytes>::new()).unwrap();
+    assert_eq!(sender.send_request(request).await.unwrap().status(), 200);
+    let began = Instant::now();
+    // The client stays: it is the gateway that lets go.
+    let _ = tokio::time::timeout(Duration::from_secs(10), closed).await.expect("closed").unwrap();
+    assert!(kept.contains(&began.elapsed()), "HTTP/2: {:?}", began.elapsed());
+    drop(sender);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn http2_has_the_same_bounds() {
+    let (world, _stub) = a_world().await;
+    let client: hyper_util::client::legacy::Client<_, http_body_util::Empty<bytes::Bytes>> =
+        hyper_util::client::legacy::Client::builder(hyper_util::rt::TokioExecutor::new()).http2_only(true).build_http();
+    for (filler, status) in [(8_000, 200), (11_000, 431), (40_000, 431)] {
+        let request = hyper::Request::get(world.url("/health")).header("x-filler", "x".repeat(filler));
+        let answer = client.request(request.body(http_body_util::Empty::new()).unwrap()).await.unwrap();
+        assert_eq!(answer.status(), status, "{filler}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_console_says_no_instead_of_hanging_up() {
+    let (world, _stub) = a_world().await;
+    let head = |more: &str| format!("POST /api/policies/tools HTTP/1.1\r\nhost: localhost\r\n{more}\r\n");
+    let large = "x".repeat(1_100_000);
+    let chunked = format!("{:x}\r\n{large}\r\n0\r\n\r\n", large.len());
+    for (what, request, status) in [
+        ("large", head(&format!("content-length: {}\r\n", large.len())) + &large, "413"),
+        ("large by and by", head("transfer-encoding: chunked\r\n") + &chunked, "413"),
+        ("slow", head("content-length: 10\r\n") + "{", "408"),
+        ("long head", head(&format!("x-filler: {}\r\ncontent-length: 0\r\n", "x".repeat(11_000))), "431"),
+        ("elsewhere", head("content-length: 0\r\n").replace("localhost", "evil.example"), "403"),
+    ] {
+        let answer = raw(world.console_port, request.as_bytes());
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{what}: {answer}");
+        let body = answer.split_once("\r\n\r\n").map(|(_, body)| body).unwrap_or_default();
+        let said: serde_json::Value = serde_json::from_str(body).unwrap_or_else(|_| panic!("{what}: {answer}"));
+        assert!(said["error"].is_string(), "{what}: {answer}");
+    }
 }
 
 #[tokio::test]

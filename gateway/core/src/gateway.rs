@@ -13,6 +13,7 @@ mod decision;
 mod definitions;
 mod describe;
 mod doors;
+mod fallen;
 mod follow;
 mod gates;
 mod members;
@@ -48,6 +49,7 @@ use crate::session::Session;
 
 use approve::Telling;
 use carry_out::Errand;
+use fallen::Fallen;
 pub use parts::{Inbound, Ports, Settings, Verb, Wire};
 use record::Story;
 
@@ -168,11 +170,13 @@ impl Gateway {
     }
 
     async fn answer(self: &Arc<Self>, mut inbound: Inbound, passage: Option<Passage>) -> Answer {
+        let fallen = Fallen::new(&self.ports);
         // Identity comes before parsing, so that even an unreadable body is written into somebody's chain.
         let principal = match self.admit_door(&inbound.credential, inbound.metadata_url.as_deref()).await {
             Ok(principal) => principal,
             Err(refused) => return refused,
         };
+        let fallen = fallen.of(&principal);
         let parsed = match &inbound.verb {
             Verb::Post(body) => Some(message::parse(body, self.settings.load().max_depth)),
             Verb::Get | Verb::Delete => None,
@@ -196,6 +200,8 @@ impl Gateway {
             }
             inbound = whole;
         }
+        // Each message answers for itself.
+        drop(fallen);
         match (inbound.verb, parsed) {
             (Verb::Delete, _) => self.exchange(&caller, Ask::EndSession).await,
             (_, Some(Ok(Body::One(message)))) => self.exchange(&caller, Ask::Message(message)).await,
@@ -242,6 +248,7 @@ impl Gateway {
         }
         let fresh = || TraceId::from_uuid(self.ports.clock.fresh_id());
         let trace_id = runs::trace_of(caller.run.as_deref(), &ask).unwrap_or_else(fresh);
+        let fallen = Fallen::new(&self.ports).with(&caller.principal, &trace_id);
         let id = request_id(&ask);
         let mut span = self.follow(caller, &ask, &trace_id);
         if id.is_some()
@@ -281,7 +288,7 @@ impl Gateway {
             span.stands_before(&mut exchange);
         }
         let unread = self.known(&mut exchange, upstream.as_ref()).await.err();
-        let Ok(story) = Story::open(&self.ports, &exchange, span) else {
+        let Ok(story) = Story::open(&self.ports, &exchange, span, fallen) else {
             return refusal::unrecorded(&exchange.trace_id, id);
         };
         let caller = Arc::clone(caller);

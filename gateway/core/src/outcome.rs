@@ -32,6 +32,8 @@ pub enum Status {
     /// There is no such namespace, or no such session for this caller.
     NotFound,
     UpstreamFailed,
+    /// The gateway itself lost its head over this.
+    GatewayFailed,
     /// The client went away before the answer was complete.
     Cancelled,
 }
@@ -50,6 +52,7 @@ impl Status {
             Self::Limited => "limited",
             Self::NotFound => "not_found",
             Self::UpstreamFailed => "upstream_failed",
+            Self::GatewayFailed => "gateway_failed",
             Self::Cancelled => "cancelled",
         }
     }

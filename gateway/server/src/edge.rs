@@ -4,9 +4,12 @@
 //! is judged on its way back.
 
 pub mod admission;
+pub mod bounded;
+pub mod closing;
 pub mod console;
 pub mod conversation;
 pub mod door;
+pub mod doorstep;
 pub mod drain;
 pub mod request;
 pub mod respond;
@@ -31,16 +34,18 @@ use gateway_core::ports::{StreamSlot, Usage};
 use gateway_core::refusal::{self, Answer, AnswerBody};
 use gateway_protocol::json::DEFAULT_MAX_DEPTH;
 use gateway_protocol::{Body, Message, RpcError, code, era, message, sse as events};
-use pingora_core::apps::{HttpPersistentSettings, HttpServerApp, HttpServerOptions, ReusedHttpStream};
+use pingora_core::apps::{HttpServerApp, HttpServerOptions, ReusedHttpStream};
 use pingora_core::protocols::http::ServerSession;
+use pingora_core::protocols::http::v2::server::H2Options;
 use pingora_core::server::ShutdownWatch;
 use tokio::time::timeout;
 use uuid::Uuid;
 
 use admission::Admission;
+use bounded::{EdgeLimits, Unreadable};
 use door::Door;
 use drain::Drain;
-use request::{Asked, Unreadable};
+use request::Asked;
 use sse::Conversations;
 use stay::Stay;
 use well_known::Resource;
@@ -48,17 +53,8 @@ use well_known::Resource;
 /// How long a call may go on after its client has left.
 const ABANDONED_TIME: Duration = Duration::from_secs(300);
 
-/// A reader that takes nothing for this long is gone.
-const WRITE_TIME: Duration = Duration::from_secs(30);
-
-#[derive(Debug, Clone)]
-pub struct EdgeLimits {
-    pub body_bytes: usize,
-    pub header_bytes: usize,
-    pub header_time: Duration,
-    pub body_time: Duration,
-    pub idle_time: Duration,
-}
+/// When to ask again: elsewhere, or the node that comes after this one.
+const RETRY_AFTER: &str = "1";
 
 /// Whether the node can serve: asked by `/ready`.
 pub type Readiness = Arc<dyn Fn() -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
@@ -75,9 +71,6 @@ pub struct McpEdge {
     pub options: HttpServerOptions,
 }
 
-/// Left on a connection that has served a request: the next one may take its time to begin.
-struct Reused;
-
 #[async_trait]
 impl HttpServerApp for McpEdge {
     async fn process_new_http(
@@ -85,33 +78,20 @@ impl HttpServerApp for McpEdge {
         mut session: ServerSession,
         _shutdown: &ShutdownWatch,
     ) -> Option<ReusedHttpStream> {
-        let limits = &self.limits;
-        let reused = session.take_connection_user_context().is_some();
-        session.set_keepalive(Some(limits.idle_time.as_secs()));
-        session.set_write_timeout(Some(WRITE_TIME));
-        // Later than our own limit on a body, which has an answer to give.
-        session.set_read_timeout(Some(limits.body_time + limits.header_time));
-        let patience = if reused { limits.idle_time + limits.header_time } else { limits.header_time };
-        match timeout(patience, session.read_request()).await {
-            Ok(Ok(true)) => {}
-            Ok(Ok(false)) | Err(_) => return None,
-            Ok(Err(error)) => {
-                tracing::debug!("unreadable request: {error}");
-                let _ = session.respond_error(400).await;
-                return None;
-            }
+        if !bounded::begin(&mut session, &self.limits).await {
+            return None;
         }
         let _busy = self.drain.enter();
+        let late = self.drain.is_refusing();
         if self.drain.is_draining() {
             session.set_keepalive(None);
         }
-        let whole = self.serve(&mut session).await;
-        let mut settings = HttpPersistentSettings::for_session(&session);
-        settings.set_user_context(Box::new(Reused));
-        match (whole, session.finish().await) {
-            (true, Ok(Some(stream))) => Some(ReusedHttpStream::from_reusable_stream(stream, settings)),
-            _ => None,
-        }
+        let whole = self.serve(&mut session, late).await;
+        bounded::end(session, whole).await
+    }
+
+    fn h2_options(&self) -> Option<H2Options> {
+        Some(self.limits.h2_options())
     }
 
     fn server_options(&self) -> Option<&HttpServerOptions> {
@@ -120,21 +100,20 @@ impl HttpServerApp for McpEdge {
 }
 
 impl McpEdge {
-    /// False when the connection cannot be used again.
-    async fn serve(self: &Arc<Self>, session: &mut ServerSession) -> bool {
+    /// False when the connection cannot be used again. What is `late` is still read: it would not see its answer otherwise.
+    async fn serve(self: &Arc<Self>, session: &mut ServerSession, late: bool) -> bool {
         let asked = match request::read(session, self).await {
             Ok(asked) => asked,
             Err(Unreadable::Gone) => return false,
             Err(Unreadable::Refused { status, message }) => {
-                // What was not read of the body would be taken for the next request.
-                session.set_keepalive(None);
-                respond::plain(session, status, message).await;
+                bounded::refuse(session, status, message).await;
                 return false;
             }
         };
         match asked {
             Asked::Health => respond::json(session, 200, Bytes::from_static(b"{\"status\":\"ok\"}")).await,
             Asked::Ready => self.ready(session).await,
+            _ if late => self.turn_away(session).await,
             Asked::Metadata(document) => respond::json(session, 200, document.to_string().into()).await,
             Asked::Mcp { inbound, modern } => self.exchange(session, *inbound, modern).await,
             Asked::Events(door) => sse::serve(self, session, *door).await,
@@ -150,12 +129,23 @@ impl McpEdge {
     }
 
     async fn ready(&self, session: &mut ServerSession) -> bool {
-        let ready = if self.drain.is_draining() { Err("draining".into()) } else { (self.readiness)().await };
+        let ready = match self.drain.ready() {
+            Ok(()) => (self.readiness)().await,
+            draining => draining,
+        };
         let (status, body) = match ready {
             Ok(()) => (200, serde_json::json!({ "status": "ready" })),
             Err(why) => (503, serde_json::json!({ "status": "not ready", "why": why })),
         };
         respond::json(session, status, body.to_string().into()).await
+    }
+
+    /// Too late for this node.
+    async fn turn_away(&self, session: &mut ServerSession) -> bool {
+        let said = serde_json::json!({ "error": "the gateway is stopping; ask again" }).to_string();
+        let answer = Answer { status: 503, headers: Vec::new(), body: AnswerBody::Json(said.into()) };
+        let written = respond::answer(session, answer.with("Retry-After", RETRY_AFTER), None).await;
+        matches!(written, respond::Written::Whole)
     }
 
     /// Who opens a stream before anything is asked on it, and room for that stream.

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pingora_core::apps::HttpServerOptions;
 use pingora_core::listeners::ListenerConfig;
 use pingora_core::protocols::l4::stream::L4BufferSettings;
 use pingora_core::server::configuration::{Opt, ServerConf};
@@ -20,11 +19,14 @@ use tokio::sync::Notify;
 
 use crate::compose::{self, Extras, Node};
 use crate::config::{Config, Tls};
+use crate::edge::McpEdge;
 use crate::edge::admission::Admission;
-use crate::edge::console::ConsoleEdge;
+use crate::edge::bounded::EdgeLimits;
+use crate::edge::closing::Closing;
+use crate::edge::console::{self, ConsoleEdge};
+use crate::edge::doorstep::Doorstep;
 use crate::edge::drain::Drain;
 use crate::edge::well_known::Resource;
-use crate::edge::{EdgeLimits, McpEdge};
 use crate::tool_agents::HostedRunner;
 use crate::{tls, watch};
 
@@ -107,20 +109,28 @@ fn server_conf(config: &Config) -> ServerConf {
     }
 }
 
-fn mcp_service(config: &Config, node: &Arc<Node>, drain: &Arc<Drain>) -> Result<Service<McpEdge>, ServeError> {
+fn limits(config: &Config) -> EdgeLimits {
     let limits = &config.limits;
+    EdgeLimits {
+        body_bytes: limits.body_bytes,
+        header_bytes: limits.header_bytes,
+        header_time: limits.header_time,
+        body_time: limits.body_time,
+        idle_time: limits.idle_time,
+    }
+}
+
+fn mcp_service(
+    config: &Config,
+    node: &Arc<Node>,
+    drain: &Arc<Drain>,
+) -> Result<Closing<Doorstep<McpEdge>>, ServeError> {
+    let limits = limits(config);
     let asked = Arc::clone(node);
-    let mut options = HttpServerOptions::default();
-    options.h2c = true;
     let edge = McpEdge {
         gateway: Arc::clone(&node.gateway),
-        limits: EdgeLimits {
-            body_bytes: limits.body_bytes,
-            header_bytes: limits.header_bytes,
-            header_time: limits.header_time,
-            body_time: limits.body_time,
-            idle_time: limits.idle_time,
-        },
+        options: limits.server_options(true),
+        limits,
         admission: admission(config, config.listen.mcp).for_peers(config.cluster.advertise.as_deref()),
         resource: Resource::new(
             config.listen.public_url.clone(),
@@ -134,11 +144,10 @@ fn mcp_service(config: &Config, node: &Arc<Node>, drain: &Arc<Drain>) -> Result<
             let node = Arc::clone(&asked);
             Box::pin(async move { node.ready().await })
         }),
-        options,
     };
-    let mut service = Service::new("mcp".into(), edge);
+    let mut service = Service::new("mcp".into(), Doorstep::new(edge, config.limits.header_time, drain));
     listen(&mut service, config.listen.mcp, config.listen.tls.as_ref())?;
-    Ok(service)
+    Ok(Closing::new(service, drain))
 }
 
 fn console_service(
@@ -146,17 +155,21 @@ fn console_service(
     node: &Arc<Node>,
     home: &Handle,
     drain: &Arc<Drain>,
-) -> Result<Service<ConsoleEdge>, ServeError> {
+) -> Result<Closing<Doorstep<ConsoleEdge>>, ServeError> {
     let runner = Arc::new(HostedRunner::new(node, home, drain, DRAIN_TIME));
+    let limits = EdgeLimits { body_bytes: console::BODY_BYTES, ..limits(config) };
     let edge = ConsoleEdge {
-        router: gateway_console::router(compose::console(node, config, runner)),
+        router: gateway_console::router(compose::console(node, config, runner, drain)),
+        options: limits.server_options(false),
+        limits,
         admission: admission(config, config.listen.console),
+        drain: Arc::clone(drain),
         home: home.clone(),
     };
-    let mut service = Service::new("console".into(), edge);
+    let mut service = Service::new("console".into(), Doorstep::new(edge, config.limits.header_time, drain));
     service.threads = Some(1);
     listen(&mut service, config.listen.console, config.listen.tls.as_ref())?;
-    Ok(service)
+    Ok(Closing::new(service, drain))
 }
 
 fn admission(config: &Config, listener: SocketAddr) -> Admission {
@@ -202,6 +215,7 @@ impl ShutdownSignalWatch for DrainThenStop {
         }
         // While the connections to them are still served.
         self.node.stop_upstreams().await;
+        self.drain.emptied().await;
         ShutdownSignal::FastShutdown
     }
 }

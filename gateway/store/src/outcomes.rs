@@ -4,6 +4,6 @@
 macro_rules! outcomes {
     () => {
         "count(*) FILTER (WHERE a.status_code = 'ok') AS ok, count(*) FILTER (WHERE a.status_code = 'denied') AS denied, \
-         count(*) FILTER (WHERE a.status_code IN ('tool_error', 'rpc_error', 'upstream_failed')) AS errors"
+         count(*) FILTER (WHERE a.status_code IN ('tool_error', 'rpc_error', 'upstream_failed', 'gateway_failed')) AS errors"
     };
 }

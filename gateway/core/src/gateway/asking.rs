@@ -17,6 +17,7 @@ use uuid::Uuid;
 use super::Gateway;
 use super::approve::Telling;
 use super::carry_out::Errand;
+use super::fallen::Fallen;
 use super::record::Story;
 use super::rounds::{Marks, Rounds};
 use super::standing::stopped;
@@ -234,7 +235,8 @@ impl Gateway {
             }
             exchange.live = live;
             let span = self.follow_on(&mut exchange);
-            let Ok(story) = Story::open(&self.ports, &exchange, span) else {
+            let fallen = Fallen::new(&self.ports).with(&exchange.principal, &exchange.trace_id);
+            let Ok(story) = Story::open(&self.ports, &exchange, span, fallen) else {
                 return refusal::unrecorded(&exchange.trace_id, id);
             };
             let errand = Errand { id, caller, chain, upstream, story, spend, slot, mirrored, resumes, unread };

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::decision::{decision_draft, redaction_draft};
+use super::fallen::Fallen;
 use super::follow::Followed;
 use super::parts::Ports;
 use crate::chain::{Chain, Ruling};
@@ -39,8 +40,11 @@ impl Drop for Room {
     }
 }
 
-/// One call's record in the making. Dropped unfinished, it closes as cancelled: the client went away.
+/// One call's record in the making. Dropped unfinished, it closes as cancelled: the client went away. Dropped by a panic, it
+/// says that the gateway failed, even of what leaves no record otherwise.
 pub(crate) struct Story {
+    /// Until it is over.
+    fallen: Option<Fallen>,
     room: Option<Room>,
     row: Option<AuditRow>,
     clock: Arc<dyn Clock>,
@@ -58,12 +62,18 @@ struct Redacted {
 
 impl Story {
     /// Handshakes and lists leave no record unless they are refused.
-    pub(super) fn open(ports: &Ports, exchange: &Exchange, span: Followed) -> Result<Self, LedgerError> {
+    pub(super) fn open(
+        ports: &Ports,
+        exchange: &Exchange,
+        span: Followed,
+        fallen: Fallen,
+    ) -> Result<Self, LedgerError> {
         let began = exchange.at;
         let room = Room::reserve(&ports.audit)?;
         let recorded = exchange.is_governed() || exchange.tool().is_some();
         let row = recorded.then(|| Self::row(exchange, began));
-        Ok(Self { room: Some(room), row, clock: Arc::clone(&ports.clock), began, redacted: None, span })
+        let (fallen, clock) = (Some(fallen), Arc::clone(&ports.clock));
+        Ok(Self { fallen, room: Some(room), row, clock, began, redacted: None, span })
     }
 
     fn row(exchange: &Exchange, began: Timestamp) -> AuditRow {
@@ -110,6 +120,7 @@ impl Story {
 
     /// Nothing was decided and nothing was done: there is no outcome to write.
     pub(super) fn forget(&mut self) {
+        self.fallen = None;
         self.row = None;
         self.span = None;
     }
@@ -126,6 +137,9 @@ impl Story {
         };
         match appended {
             Ok(receipt) => {
+                if let Some(fallen) = &mut self.fallen {
+                    fallen.decided();
+                }
                 if let Some(span) = &mut self.span {
                     span.decided(exchange, ruling, receipt.as_ref());
                 }
@@ -142,19 +156,31 @@ impl Story {
 
     /// Writes the outcome; a second call does nothing.
     pub(crate) fn close(&mut self, status: Status, output: Option<JsonText>) {
+        self.fallen = None;
         self.tell_found();
         if let Some(span) = self.span.take() {
             span.end(status);
         }
-        let (Some(mut row), Some(room)) = (self.row.take(), &mut self.room) else {
-            return;
-        };
-        row.status = status;
-        row.output = output;
-        row.execution_time_ms =
-            i64::try_from(self.clock.now().duration_since(self.began).as_millis()).unwrap_or(i64::MAX);
+        let Some(row) = self.row.take() else { return };
+        let row = AuditRow { status, output, execution_time_ms: self.lasted(), ..row };
+        let Some(room) = &mut self.room else { return };
         room.left = room.left.saturating_sub(1);
         room.audit.settle(row);
+    }
+
+    fn lasted(&self) -> i64 {
+        i64::try_from(self.clock.now().duration_since(self.began).as_millis()).unwrap_or(i64::MAX)
+    }
+
+    /// Hands over what is known of the call; the record is written when this is gone.
+    fn fall(&mut self, mut fallen: Fallen) {
+        if let Some(span) = self.span.take() {
+            span.end(Status::GatewayFailed);
+        }
+        let row = self.row.take();
+        fallen.left(row.map(|row| AuditRow { status: Status::GatewayFailed, execution_time_ms: self.lasted(), ..row }));
+        // What it had kept free, it needs now.
+        self.room = None;
     }
 }
 
@@ -193,6 +219,9 @@ impl Story {
 
 impl Drop for Story {
     fn drop(&mut self) {
+        if let Some(fallen) = self.fallen.take_if(|_| std::thread::panicking()) {
+            self.fall(fallen);
+        }
         let follows = self.span.as_ref().map(|span| span.status());
         let status = self.row.as_ref().map(|row| row.status).or(follows).unwrap_or(Status::Cancelled);
         self.close(status, None);

@@ -1,6 +1,7 @@
 //! Refusals before there is an exchange: nobody was judged, and it is written down all the same.
 
 use gateway_protocol::{Id, Malformed};
+use jiff::Timestamp;
 use serde_json::json;
 
 use super::follow::Followed;
@@ -8,7 +9,7 @@ use super::record::Room;
 use super::{Caller, Gateway};
 use crate::canonical::Canonical;
 use crate::identity::Principal;
-use crate::names::TraceId;
+use crate::names::{AgentId, TenantId, TraceId};
 use crate::outcome::{AuditRow, Status};
 use crate::ports::{AuthError, LedgerError, Limited};
 use crate::refusal::{self, Answer};
@@ -96,38 +97,60 @@ impl Gateway {
         let live = self.ports.live.load();
         let hidden = self.chain.load().recorder().text(live.rules_of(principal.tenant), &reason.message);
         let reason = &Reason::new(&reason.plugin, &reason.rule, hidden.unwrap_or_else(|| reason.message.clone()));
-        let draft = TraceDraft {
-            tenant: principal.tenant,
-            agent: principal.agent.clone(),
-            trace_id: trace_id.clone(),
-            event_type: EventType::Decision,
-            classification: None,
-            description: Some(format!("refused: {}", status.as_str())),
-            reasoning: Some(reason.message.clone()),
-            authorization: Canonical::null(),
-            context: Canonical::of(&json!({ "decision": Decision::Deny, "reason": reason }))
-                .unwrap_or_else(|_| Canonical::null()),
-            timestamp: now,
-        };
+        let draft = refusal_draft(principal.tenant, &principal.agent, trace_id, status, reason, now);
         room.left = room.left.saturating_sub(1);
         let receipt = room.audit.append(draft, true).await?;
         room.left = room.left.saturating_sub(1);
-        room.audit.settle(AuditRow {
-            trace_id: trace_id.clone(),
-            tenant: principal.tenant,
-            agent: principal.agent.clone(),
-            tool: None,
-            input: None,
-            output: None,
-            classification: None,
-            execution_time_ms: 0,
-            status,
-            timestamp: now,
-        });
+        room.audit.settle(refused_row(principal.tenant, &principal.agent, trace_id, status, now));
         if let Some(span) = span {
             span.turned_away(trace_id, reason, receipt.as_ref(), status);
         }
         Ok(())
+    }
+}
+
+/// Nothing was judged: what is said of it is the gateway's own word.
+pub(super) fn refusal_draft(
+    tenant: Option<TenantId>,
+    agent: &AgentId,
+    trace_id: &TraceId,
+    status: Status,
+    reason: &Reason,
+    at: Timestamp,
+) -> TraceDraft {
+    TraceDraft {
+        tenant,
+        agent: agent.clone(),
+        trace_id: trace_id.clone(),
+        event_type: EventType::Decision,
+        classification: None,
+        description: Some(format!("refused: {}", status.as_str())),
+        reasoning: Some(reason.message.clone()),
+        authorization: Canonical::null(),
+        context: Canonical::of(&json!({ "decision": Decision::Deny, "reason": reason }))
+            .unwrap_or_else(|_| Canonical::null()),
+        timestamp: at,
+    }
+}
+
+pub(super) fn refused_row(
+    tenant: Option<TenantId>,
+    agent: &AgentId,
+    trace_id: &TraceId,
+    status: Status,
+    at: Timestamp,
+) -> AuditRow {
+    AuditRow {
+        trace_id: trace_id.clone(),
+        tenant,
+        agent: agent.clone(),
+        tool: None,
+        input: None,
+        output: None,
+        classification: None,
+        execution_time_ms: 0,
+        status,
+        timestamp: at,
     }
 }
 

@@ -12,10 +12,11 @@ use gateway_core::{Chain, Live, Namespace, ToolName};
 use super::{Node, lock, shown, telemetry};
 use crate::config::{Config, Problem};
 use crate::desk::{self, Judge};
+use crate::edge::drain::Drain;
 use crate::policy_files::{Supabase, load_texts};
 
 /// What the console serves from.
-pub fn console(node: &Arc<Node>, config: &Config, runner: Arc<dyn Runner>) -> Console {
+pub fn console(node: &Arc<Node>, config: &Config, runner: Arc<dyn Runner>, drain: &Arc<Drain>) -> Console {
     let scheme = if config.listen.tls.is_some() { "https" } else { "http" };
     let address = format!("{scheme}://{}", config.listen.mcp);
     let live = node.live.handle();
@@ -34,17 +35,20 @@ pub fn console(node: &Arc<Node>, config: &Config, runner: Arc<dyn Runner>) -> Co
     };
     let desk = Arc::new(Desk { watched: Arc::new(watched), ..desk::desk(&node.store, config, judge) });
     let seal = Arc::clone(&node.seal);
-    Console { node: Arc::new(ConsoleNode { node: Arc::clone(node), address }), desk, live, seal, runner }
+    let node = ConsoleNode { node: Arc::clone(node), drain: Arc::clone(drain), address };
+    Console { node: Arc::new(node), desk, live, seal, runner }
 }
 
 struct ConsoleNode {
     node: Arc<Node>,
+    drain: Arc<Drain>,
     address: String,
 }
 
 #[async_trait::async_trait]
 impl gateway_console::Node for ConsoleNode {
     async fn ready(&self) -> Result<(), String> {
+        self.drain.ready()?;
         self.node.ready().await
     }
 

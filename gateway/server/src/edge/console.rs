@@ -1,34 +1,36 @@
 //! The console listener: the same pingora edge in front of an axum router, which runs where the store lives.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
-use pingora_core::apps::{HttpPersistentSettings, HttpServerApp, ReusedHttpStream};
+use pingora_core::apps::{HttpServerApp, HttpServerOptions, ReusedHttpStream};
+use pingora_core::protocols::http::v2::server::H2Options;
 use pingora_core::protocols::http::{HttpTask, ServerSession};
 use pingora_core::server::ShutdownWatch;
 use pingora_http::ResponseHeader;
 use tokio::runtime::Handle;
-use tokio::time::timeout;
 use tower::ServiceExt;
 
 use super::admission::Admission;
+use super::bounded::{self, EdgeLimits, Unreadable};
+use super::drain::Drain;
 use super::respond;
 
 /// Forms and API documents; tool traffic does not come here.
-const BODY_BYTES: usize = 1024 * 1024;
-const READ_TIME: Duration = Duration::from_secs(30);
+pub const BODY_BYTES: usize = 1024 * 1024;
 
 pub struct ConsoleEdge {
     pub router: Router,
+    pub limits: EdgeLimits,
     pub admission: Admission,
+    pub drain: Arc<Drain>,
     /// Connections to the store that were made on a listener's worker would die with it.
     pub home: Handle,
+    pub options: HttpServerOptions,
 }
 
 #[async_trait]
@@ -38,38 +40,55 @@ impl HttpServerApp for ConsoleEdge {
         mut session: ServerSession,
         _shutdown: &ShutdownWatch,
     ) -> Option<ReusedHttpStream> {
-        session.set_keepalive(Some(60));
-        session.set_write_timeout(Some(READ_TIME));
-        match timeout(READ_TIME, session.read_request()).await {
-            Ok(Ok(true)) => {}
-            _ => return None,
+        if !bounded::begin(&mut session, &self.limits).await {
+            return None;
         }
-        let whole = self.serve(&mut session).await;
-        let settings = HttpPersistentSettings::for_session(&session);
-        match (whole, session.finish().await) {
-            (Some(()), Ok(Some(stream))) => Some(ReusedHttpStream::from_reusable_stream(stream, settings)),
-            _ => None,
+        // Nothing here stays open, so whatever is under way can be waited for.
+        let _busy = self.drain.enter();
+        if self.drain.is_draining() {
+            session.set_keepalive(None);
         }
+        let whole = match self.read(&mut session).await {
+            Ok(request) => self.answer(&mut session, request).await.is_some(),
+            Err(Unreadable::Gone) => false,
+            Err(Unreadable::Refused { status, message }) => {
+                bounded::refuse(&mut session, status, message).await;
+                false
+            }
+        };
+        bounded::end(session, whole).await
+    }
+
+    fn h2_options(&self) -> Option<H2Options> {
+        Some(self.limits.h2_options())
+    }
+
+    fn server_options(&self) -> Option<&HttpServerOptions> {
+        Some(&self.options)
     }
 }
 
 impl ConsoleEdge {
-    /// `None`: the connection cannot be used again.
-    async fn serve(&self, session: &mut ServerSession) -> Option<()> {
+    async fn read(&self, session: &mut ServerSession) -> Result<Request, Unreadable> {
         let head = session.req_header();
-        let host = head.headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
-        let origin = head.headers.get(http::header::ORIGIN).and_then(|origin| origin.to_str().ok());
-        if !self.admission.host_allowed(host) || !self.admission.origin_allowed(origin, host) {
-            respond::plain(session, 403, "this Host or Origin is not served here").await;
-            return None;
-        }
+        self.limits.head(head, 1)?;
+        bounded::admitted(&self.admission, &head.headers, bounded::host(head))?;
         let mut request = Request::builder().method(head.method.clone()).uri(head.uri.clone());
         for (name, value) in &head.headers {
             request = request.header(name, value);
         }
-        let body = timeout(READ_TIME, bounded_body(session)).await.ok().flatten()?;
-        let request = request.body(Body::from(body)).ok()?;
-        let response = self.home.spawn(self.router.clone().oneshot(request)).await.ok()?.ok()?;
+        let body = self.limits.body(session).await?;
+        request.body(Body::from(body)).map_err(|_| bounded::refused(400, "this is no request"))
+    }
+
+    /// `None`: the connection cannot be used again.
+    async fn answer(&self, session: &mut ServerSession, request: Request) -> Option<()> {
+        let Ok(response) = self.home.spawn(self.router.clone().oneshot(request)).await else {
+            tracing::error!("a request to the console panicked");
+            let failed = "the console failed; the operator's log says why";
+            return respond::plain(session, 500, failed).await.then_some(());
+        };
+        let response = response.ok()?;
         let (parts, mut body) = response.into_parts();
         let mut head = ResponseHeader::build(parts.status.as_u16(), Some(parts.headers.len())).ok()?;
         for (name, value) in &parts.headers {
@@ -86,15 +105,4 @@ impl ConsoleEdge {
         }
         session.response_duplex_vec(vec![HttpTask::Done]).await.ok().map(|_| ())
     }
-}
-
-async fn bounded_body(session: &mut ServerSession) -> Option<Bytes> {
-    let mut whole = BytesMut::new();
-    while let Some(piece) = session.read_request_body().await.ok()? {
-        if whole.len() + piece.len() > BODY_BYTES {
-            return None;
-        }
-        whole.extend_from_slice(&piece);
-    }
-    Some(whole.freeze())
 }

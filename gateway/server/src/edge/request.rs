@@ -1,6 +1,6 @@
 //! One HTTP request, read within its bounds and turned into what the gateway understands.
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use gateway_core::gateway::{Inbound, Verb, Wire};
 use gateway_core::identity::Credential;
 use gateway_core::lists::ListFilter;
@@ -9,14 +9,13 @@ use gateway_protocol::headers::McpHeaders;
 use http::header::HeaderName;
 use http::{HeaderMap, Method, header};
 use pingora_core::protocols::http::ServerSession;
-use tokio::time::timeout;
 
-use super::admission::Admission;
+use super::McpEdge;
+use super::bounded::{self, EdgeLimits, Unreadable, refused, text};
 use super::door::{self, Door, Speaks};
 use super::sse::Posted;
 use super::websocket::Upgrade;
 use super::well_known::{self, Resource};
-use super::{EdgeLimits, McpEdge};
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
@@ -41,33 +40,14 @@ pub enum Asked {
     Socket(Box<(Door, Upgrade)>),
 }
 
-pub enum Unreadable {
-    Refused {
-        status: u16,
-        message: &'static str,
-    },
-    /// The client went away or stalled.
-    Gone,
-}
-
-fn refused(status: u16, message: &'static str) -> Unreadable {
-    Unreadable::Refused { status, message }
-}
-
 pub async fn read(session: &mut ServerSession, edge: &McpEdge) -> Result<Asked, Unreadable> {
     let limits = &edge.limits;
     let request = session.req_header();
     let headers = &request.headers;
-    let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
     // What a peer wrote is sealed, and sealed text is a third longer than what it hides.
-    let room = if headers.contains_key(&CARRIED) { 2 * limits.header_bytes } else { limits.header_bytes };
-    if bytes + request.raw_path().len() > room {
-        return Err(refused(431, "the request's headers are too large"));
-    }
-    // HTTP/2 has the authority in the request line instead of a Host header.
-    let authority = request.uri.authority().map(http::uri::Authority::as_str);
-    let host = text(headers, header::HOST).or(authority);
-    admitted(&edge.admission, headers, host)?;
+    limits.head(request, if headers.contains_key(&CARRIED) { 2 } else { 1 })?;
+    let host = bounded::host(request);
+    bounded::admitted(&edge.admission, headers, host)?;
     let (path, method) = (request.uri.path(), request.method.clone());
     match path {
         "/health" if method == Method::GET => return Ok(Asked::Health),
@@ -103,16 +83,6 @@ pub async fn read(session: &mut ServerSession, edge: &McpEdge) -> Result<Asked, 
     Ok(Asked::Mcp { inbound: Box::new(door.inbound(verb, mcp, Wire::Http)), modern })
 }
 
-fn admitted(admission: &Admission, headers: &HeaderMap, host: Option<&str>) -> Result<(), Unreadable> {
-    if !admission.host_allowed(host) {
-        return Err(refused(403, "this Host is not served here; add it to `listen.hosts` if it should be"));
-    }
-    if !admission.origin_allowed(text(headers, header::ORIGIN), host) {
-        return Err(refused(403, "this Origin is not allowed; add it to `listen.origins` if it should be"));
-    }
-    Ok(())
-}
-
 fn metadata(resource: &Resource, host: Option<&str>, below: &str) -> Result<Asked, Unreadable> {
     let document = resource.document(host, below);
     document.map(Asked::Metadata).ok_or_else(|| refused(404, "no authorization server issues tokens for this"))
@@ -146,48 +116,7 @@ async fn message(session: &mut ServerSession, limits: &EdgeLimits) -> Result<Byt
     if !is_json(headers) {
         return Err(refused(415, "the body must be application/json"));
     }
-    let expects = text(headers, header::EXPECT).is_some_and(|said| said.eq_ignore_ascii_case("100-continue"));
-    body(session, limits, expects).await
-}
-
-async fn body(session: &mut ServerSession, limits: &EdgeLimits, expects: bool) -> Result<Bytes, Unreadable> {
-    let declared =
-        text(&session.req_header().headers, header::CONTENT_LENGTH).and_then(|said| said.parse::<usize>().ok());
-    let too_large = || refused(413, "the body is too large");
-    if declared.is_some_and(|bytes| bytes > limits.body_bytes) {
-        return Err(too_large());
-    }
-    if expects && session.write_continue_response().await.is_err() {
-        return Err(Unreadable::Gone);
-    }
-    let read = async {
-        // Nearly always the body is one piece, and then it is not copied.
-        let Some(first) = session.read_request_body().await.map_err(|_| Unreadable::Gone)? else {
-            return Ok(Bytes::new());
-        };
-        if first.len() > limits.body_bytes {
-            return Err(too_large());
-        }
-        if declared == Some(first.len()) {
-            return Ok(first);
-        }
-        let mut whole = BytesMut::from(first.as_ref());
-        while let Some(more) = session.read_request_body().await.map_err(|_| Unreadable::Gone)? {
-            if whole.len() + more.len() > limits.body_bytes {
-                return Err(too_large());
-            }
-            whole.extend_from_slice(&more);
-        }
-        Ok(whole.freeze())
-    };
-    match timeout(limits.body_time, read).await {
-        Ok(read) => read,
-        Err(_) => Err(refused(408, "the body took too long")),
-    }
-}
-
-fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
-    headers.get(name)?.to_str().ok()
+    limits.body(session).await
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

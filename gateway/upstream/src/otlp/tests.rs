@@ -80,6 +80,7 @@ fn what_failed_is_an_error_and_what_waits_is_not() {
         (Status::Limited, Some("limits"), Some("limited: limits.big")),
         (Status::ToolError, None, Some("tool_error")),
         (Status::UpstreamFailed, None, Some("upstream_failed")),
+        (Status::GatewayFailed, None, Some("gateway_failed")),
     ] {
         let reason = reason.map(|plugin: &str| (plugin.to_owned(), "big".to_owned()));
         let drawn = drawing::drawn(CallSpan { status, reason, ..span(None) }, SystemTime::now());
