@@ -47,8 +47,7 @@ use crate::refusal::{self, Answer};
 use crate::resume::Replays;
 use crate::session::Session;
 
-use approve::Telling;
-use carry_out::Errand;
+use carry_out::{Errand, Telling};
 use fallen::Fallen;
 pub use parts::{Inbound, Ports, Settings, Verb, Wire};
 use record::Story;

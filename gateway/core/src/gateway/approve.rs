@@ -9,7 +9,7 @@ use gateway_protocol::Response;
 use jiff::Timestamp;
 
 use super::asking::Question;
-use super::carry_out::Errand;
+use super::carry_out::{Errand, Telling, unknowable};
 use super::{Caller, Gateway};
 use crate::approvals::{
     self, ApprovalKind, ApprovalRecord, ApprovalStatus, DecideError, Decided, Decider, Granted, NewApproval, Via,
@@ -18,51 +18,14 @@ use crate::chain::{Chain, Ruling};
 use crate::exchange::{ApprovalShown, Exchange, Said};
 use crate::ports::StoreError;
 use crate::refusal::{self, Answer, Waiting};
-use crate::verdict::Decision;
 
 /// How long a caller that was sent to a page waits for what comes of it.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
 /// Others may use, end or ask for the same approval at the same time; after so many looks it is given up.
 const LOOKS: usize = 4;
 
-/// Whether somebody who waits may be asked, or is only told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Telling {
-    Ask,
-    Refuse,
-}
-
 impl Gateway {
-    /// The chain's word on one exchange, and what follows it.
-    pub(super) async fn settle(
-        self: &Arc<Self>,
-        mut errand: Errand,
-        mut exchange: Exchange,
-        telling: Telling,
-    ) -> Answer {
-        // Each time anew: a run may have moved on while a human was asked.
-        let looked = self.look_at_gates(&errand.chain.policies().rules, &mut exchange).await;
-        if let Err(error) = looked {
-            return unknowable(errand, &exchange, &error);
-        }
-        match errand.chain.admit(exchange) {
-            Ok((permit, mut ruling)) => {
-                errand.story.asked(permit.exchange(), &errand.chain);
-                self.compare(permit.exchange(), &mut ruling);
-                self.carry_out(errand, permit, ruling).await
-            }
-            Err((exchange, mut ruling)) => {
-                errand.story.asked(&exchange, &errand.chain);
-                self.compare(&exchange, &mut ruling);
-                match ruling.decision {
-                    Decision::ApprovalRequired => self.approve(errand, exchange, ruling, telling).await,
-                    _ => self.turn_down(errand, &exchange, &ruling, None).await,
-                }
-            }
-        }
-    }
-
-    async fn approve(
+    pub(super) async fn approve(
         self: &Arc<Self>,
         mut errand: Errand,
         mut exchange: Exchange,
@@ -277,14 +240,6 @@ impl ApprovalRecord {
         let NewApproval { id, deadline, four_eyes, .. } = self.asked;
         Waiting { approval: id, until: deadline, four_eyes }
     }
-}
-
-/// Nobody could be asked: nothing was decided, nothing runs.
-fn unknowable(errand: Errand, exchange: &Exchange, error: &StoreError) -> Answer {
-    let Errand { id, mut story, .. } = errand;
-    tracing::error!(error = error as &dyn std::error::Error, "what decides over a call could not be asked: {error}");
-    story.forget();
-    refusal::unrecorded(&exchange.trace_id, id)
 }
 
 fn away(error: &StoreError) -> Answer {

@@ -15,8 +15,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::Gateway;
-use super::approve::Telling;
-use super::carry_out::Errand;
+use super::carry_out::{Errand, Telling};
 use super::fallen::Fallen;
 use super::record::Story;
 use super::rounds::{Marks, Rounds};

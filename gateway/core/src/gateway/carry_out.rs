@@ -1,4 +1,4 @@
-//! What follows the chain's word: the call is recorded and made, or recorded and refused.
+//! The chain's word and what follows it: the call is recorded and made, or recorded and refused.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::approvals;
 use crate::chain::{Chain, Permit, Ruling};
 use crate::exchange::Exchange;
 use crate::outcome::Status;
-use crate::ports::{StreamSlot, Upstream, UpstreamError};
+use crate::ports::{StoreError, StreamSlot, Upstream, UpstreamError};
 use crate::refusal::{self, Answer, Refused, Waiting};
 use crate::scopes::Scope;
 use crate::verdict::Decision;
@@ -35,7 +35,43 @@ pub(super) struct Errand {
     pub(super) unread: Option<UpstreamError>,
 }
 
+/// Whether somebody who waits may be asked, or is only told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Telling {
+    Ask,
+    Refuse,
+}
+
 impl Gateway {
+    /// The chain's word on one exchange, and what follows it.
+    pub(super) async fn settle(
+        self: &Arc<Self>,
+        mut errand: Errand,
+        mut exchange: Exchange,
+        telling: Telling,
+    ) -> Answer {
+        // Each time anew: a run may have moved on while a human was asked.
+        let looked = self.look_at_gates(&errand.chain.policies().rules, &mut exchange).await;
+        if let Err(error) = looked {
+            return unknowable(errand, &exchange, &error);
+        }
+        match errand.chain.admit(exchange) {
+            Ok((permit, mut ruling)) => {
+                errand.story.asked(permit.exchange(), &errand.chain);
+                self.compare(permit.exchange(), &mut ruling);
+                self.carry_out(errand, permit, ruling).await
+            }
+            Err((exchange, mut ruling)) => {
+                errand.story.asked(&exchange, &errand.chain);
+                self.compare(&exchange, &mut ruling);
+                match ruling.decision {
+                    Decision::ApprovalRequired => self.approve(errand, exchange, ruling, telling).await,
+                    _ => self.turn_down(errand, &exchange, &ruling, None).await,
+                }
+            }
+        }
+    }
+
     /// An admitted message, from its record to its answer.
     pub(super) async fn carry_out(self: &Arc<Self>, errand: Errand, permit: Permit, mut ruling: Ruling) -> Answer {
         let Errand { id, caller, chain, upstream, mut story, spend, mut slot, mirrored, resumes, unread } = errand;
@@ -108,4 +144,12 @@ impl Gateway {
         }
         refused.answer(id, self.settings.load().manner)
     }
+}
+
+/// Nobody could be asked: nothing was decided, nothing runs.
+pub(super) fn unknowable(errand: Errand, exchange: &Exchange, error: &StoreError) -> Answer {
+    let Errand { id, mut story, .. } = errand;
+    tracing::error!(error = error as &dyn std::error::Error, "what decides over a call could not be asked: {error}");
+    story.forget();
+    refusal::unrecorded(&exchange.trace_id, id)
 }
