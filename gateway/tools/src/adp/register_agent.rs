@@ -89,6 +89,7 @@ fn described(arguments: &Map<String, Value>) -> Result<NewAgent, ToolFailure> {
         owner_name: owner("name"),
         owner_email,
         roles: Vec::new(),
+        registered_by: None,
     })
 }
 
