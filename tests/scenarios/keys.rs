@@ -1,5 +1,6 @@
 //! A tenant's own keys: what they open, who stands behind them, and that nobody sees one twice.
 
+mod eyes;
 
 use std::time::Duration;
 
