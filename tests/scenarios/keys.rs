@@ -1,6 +1,7 @@
 //! A tenant's own keys: what they open, who stands behind them, and that nobody sees one twice.
 
 mod eyes;
+mod shown_once;
 
 use std::time::Duration;
 
