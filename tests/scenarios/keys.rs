@@ -63,7 +63,7 @@ async fn a_key_is_good_for_its_tools(kind: Kind) {
 
     // Everything else is refused before anybody hears of it, whichever door it comes to.
     let (reached, seen) = (stub.calls(), stub.seen().len());
-    for tool in ["crm/find", "mail/search", "crm/nobody_classified", "adp/adp_verify_chain", "gate/scenario_status"] {
+    for tool in ["crm/find", "mail/search", "crm/nobody_classified", "adp/adp_verify_chain"] {
         let answer = caller.call(tool, json!({ "agent_id": "a-1" })).await;
         let status = (answer.status, answer.decision());
         assert_eq!(status, (200, "deny".to_owned()), "{tool}: {}", answer.text());
