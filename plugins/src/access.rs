@@ -4,7 +4,6 @@
 //! lets nothing pass. Rules of the files are everybody's; a tenant's rows are its own.
 
 mod input;
-mod permission;
 mod plain;
 mod rbac;
 mod rego;

@@ -8,6 +8,8 @@ use std::time::Duration;
 use portreeve_tests::{Answer, Kind, Stub, World, WorldBuilder};
 use serde_json::{Value, json};
 
+use crate::keys::named;
+
 fn staged(kind: Kind, stub: &Stub) -> WorldBuilder {
     World::on(kind)
         .upstream("crm", json!({ "url": stub.url() }))
@@ -170,7 +172,7 @@ async fn administrators_decide_for_their_tenant_with_other_eyes() {
         &["--autonomy", "A4", "--max-risk", "R4", "--owner-email", "Ada@example.com", "--owner-name", "Ada"],
     );
     let stranger = world.cli_json(&["tenant", "add", "other"])["admin_key"].as_str().unwrap().to_owned();
-    let admin = world.admin_key.clone();
+    let admin = named(&world, "grace@example.com");
     let call = |n: u32| agent.call("crm/delete", json!({ "id": n }));
     let id = waits(&call(1).await);
     let path = format!("/api/approvals/{id}");

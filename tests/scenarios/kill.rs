@@ -1,6 +1,8 @@
 //! The kill switch: one command, and an agent, a tool, an upstream or a tenant is stopped on every node, its open streams
 //! with it. What was done is in the chain.
 
+mod promise;
+
 use std::time::Duration;
 
 use futures::StreamExt;

@@ -43,6 +43,7 @@ mod gate_specs;
 mod gate_traffic;
 mod identity;
 mod injection;
+mod keys;
 mod kill;
 mod ledger_away;
 mod legacy_over_modern;

@@ -59,11 +59,8 @@ async fn answer(State(console): State<Shared>, Path(id): Path<String>, Form(answ
     };
     let again = |status, what: &str| page(status, &described(&row, &answer.k, what));
     let who = match console.node.caller(&Credential::Key(answer.key.trim().to_owned())).await {
-        Ok(known) => match known.tenant.filter(|tenant| known.is_admin() && *tenant == row.asked.tenant) {
-            Some(tenant) => {
-                let name = known.owner.clone().unwrap_or_else(|| known.agent.to_string());
-                Who::Administrator { tenant, name }
-            }
+        Ok(known) => match Who::administrator(&known).filter(|who| who.may_see(Some(row.asked.tenant))) {
+            Some(who) => who,
             None => return again(StatusCode::FORBIDDEN, "This needs an administrator's key of the agent's tenant."),
         },
         Err(Stranger::Unknown) => return again(StatusCode::UNAUTHORIZED, "Nobody has this key."),

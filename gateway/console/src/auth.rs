@@ -25,17 +25,17 @@ pub enum Stranger {
     Unavailable,
 }
 
-/// An administrator: the key's tenant, and the name the key was given.
+/// An administrator, in the tenant of the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Administrator {
     pub tenant: TenantId,
-    pub name: String,
+    who: Who,
 }
 
 impl Administrator {
     /// As the desk knows who acts.
     pub fn who(&self) -> Who {
-        Who::Administrator { tenant: self.tenant, name: self.name.clone() }
+        self.who.clone()
     }
 }
 
@@ -45,9 +45,9 @@ impl FromRequestParts<Shared> for Administrator {
     async fn from_request_parts(parts: &mut Parts, console: &Shared) -> Result<Self, ApiError> {
         let principal = known(console, &credential(&parts.headers)?).await?;
         let needed = || ApiError::Forbidden("this needs a key with the scope `admin`".into());
-        let tenant = principal.tenant.filter(|_| principal.is_admin()).ok_or_else(needed)?;
-        let name = principal.owner.clone().unwrap_or_else(|| principal.agent.to_string());
-        Ok(Self { tenant, name })
+        let who = Who::administrator(&principal).ok_or_else(needed)?;
+        let tenant = who.tenant().ok_or_else(needed)?;
+        Ok(Self { tenant, who })
     }
 }
 
@@ -62,13 +62,9 @@ pub(crate) struct TenantCaller {
 impl TenantCaller {
     /// As the desk knows who asks.
     pub fn asker(&self) -> Asker {
-        let (tenant, agent) = (self.tenant, self.principal.agent.clone());
-        match self.principal.is_admin() {
-            true => {
-                let name = self.principal.owner.clone().unwrap_or_else(|| agent.to_string());
-                Asker::Desk(Who::Administrator { tenant, name })
-            }
-            false => Asker::Agent { tenant, agent },
+        match Who::administrator(&self.principal) {
+            Some(who) => Asker::Desk(who),
+            None => Asker::Agent { tenant: self.tenant, agent: self.principal.agent.clone() },
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! The row is the truth, and every node finds the same one by its binding; how a caller hears of it is `gateway/approve.rs`.
 
+mod eyes;
 mod terms;
 mod told;
 
@@ -14,11 +15,13 @@ use crate::chain::Ruling;
 use crate::classification::{Classification, scale};
 use crate::digest;
 use crate::exchange::Exchange;
+use crate::keys::names_somebody;
 use crate::manifest::RiskLevel;
 use crate::names::{AgentId, TenantId, ToolName, TraceId};
 use crate::ports::StoreError;
 use crate::verdict::Reason;
 
+pub use eyes::{Behind, SameEyes};
 pub use terms::{Terms, is_link, link, shown};
 pub use told::decision_trace;
 
@@ -101,7 +104,13 @@ impl ApprovalRecord {
         }
     }
 
-    /// Two pairs of eyes: the agent's own user may say no, and only somebody else may say yes.
+    /// Whether anybody said whose agent it is.
+    pub fn owner_is_known(&self) -> bool {
+        self.asked.owner.as_deref().is_some_and(names_somebody)
+    }
+
+    /// Two pairs of eyes: the agent's own user may say no, and only somebody else may say yes. What the row alone can tell; what
+    /// the registry knows besides is `eyes.rs`.
     pub fn needs_other_eyes(&self, by: &Decider, approve: bool) -> bool {
         let own = |name: &str| name.trim().to_lowercase() == by.name.trim().to_lowercase();
         let is_own = own(self.asked.agent.as_str()) || self.asked.owner.as_deref().is_some_and(own);

@@ -249,11 +249,11 @@ impl Chain {
             let denies = || {
                 let mut denied = false;
                 let mut say = |opinion: Opinion| {
-                    denied |= opinion.mode == PolicyMode::Enforce && matches!(opinion.verdict, Verdict::Deny(_));
+                    denied |= opinion.mode == PolicyMode::Enforce && forbids(plugin.name(), &opinion.verdict);
                 };
                 catch_unwind(AssertUnwindSafe(|| judge.hear_for_list(exchange, &mut say))).is_err() || denied
             };
-            plugin.name() == scopes::JUDGE || !judge.judges_lists() || is_lenient(plugin, *mode, watched) || !denies()
+            !judge.judges_lists() || is_lenient(plugin, *mode, watched) || !denies()
         })
     }
 
@@ -299,6 +299,11 @@ impl Chain {
 /// An administrator's key is no agent's, so what is watched for agents is not open to it.
 fn is_watched(exchange: &Exchange) -> bool {
     !exchange.principal.is_admin() && exchange.tool().is_some_and(|tool| tool.classified.is_none() && tool.observed)
+}
+
+/// A no that no wider token would turn into a yes.
+fn forbids(plugin: &str, verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Deny(objection) if plugin != scopes::JUDGE || objection.rule != scopes::RULE)
 }
 
 /// Heard and not obeyed.

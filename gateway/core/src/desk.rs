@@ -19,6 +19,7 @@ use serde::Serialize;
 use crate::canonical::Canonical;
 use crate::chain::Chain;
 use crate::classification::Classification;
+use crate::identity::Principal;
 use crate::live::Live;
 use crate::names::{AgentId, Namespace, TenantId, TraceId};
 use crate::policies::ClassifiedTool;
@@ -76,11 +77,18 @@ pub struct Desk {
 pub enum Who {
     /// At the command line of the machine; the operating system's user.
     Operator(String),
-    /// Holds an administrator's key of one tenant, by the key's name.
-    Administrator { tenant: TenantId, name: String },
+    /// Holds an administrator's key of one tenant, by the key's name; the key itself is `key-ID`.
+    Administrator { tenant: TenantId, name: String, key: AgentId },
 }
 
 impl Who {
+    /// Whoever showed an administrator's key.
+    pub fn administrator(principal: &Principal) -> Option<Self> {
+        let tenant = principal.tenant.filter(|_| principal.is_admin())?;
+        let key = principal.agent.clone();
+        Some(Self::Administrator { tenant, name: principal.owner.clone().unwrap_or_else(|| key.to_string()), key })
+    }
+
     pub fn name(&self) -> &str {
         match self {
             Self::Operator(name) | Self::Administrator { name, .. } => name,

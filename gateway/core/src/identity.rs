@@ -5,6 +5,7 @@ use std::fmt;
 use crate::classification::{Autonomy, DecisionType, Risk};
 use crate::manifest::AgentMode;
 use crate::names::{AgentId, TenantId};
+use crate::reach::Reach;
 
 /// What a caller showed. The secret is never printed.
 #[derive(Clone, PartialEq, Eq)]
@@ -63,8 +64,8 @@ pub struct Principal {
     pub allowed_types: Vec<DecisionType>,
     pub max_risk: Risk,
     pub scopes: Vec<String>,
-    /// Came with a token whose scopes bound it; keys are bound by their agent instead.
-    pub scoped: bool,
+    /// How far the credential itself reaches, beside what binds its agent.
+    pub reach: Reach,
     pub roles: Vec<String>,
     /// Whose agent it is, by e-mail address or name: who may not be the second pair of eyes.
     pub owner: Option<String>,
@@ -81,7 +82,7 @@ impl Principal {
             allowed_types: Vec::new(),
             max_risk: Risk::R1,
             scopes: Vec::new(),
-            scoped: false,
+            reach: Reach::Whole,
             roles: Vec::new(),
             owner: None,
         }

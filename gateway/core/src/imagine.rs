@@ -15,6 +15,7 @@ use crate::identity::{Principal, PrincipalKind};
 use crate::live::Live;
 use crate::names::{Namespace, ToolName, TraceId};
 use crate::ports::AgentRecord;
+use crate::reach::Reach;
 
 /// One call to be judged.
 #[derive(Debug, Clone)]
@@ -78,7 +79,7 @@ pub fn principal(record: &AgentRecord) -> Principal {
         allowed_types: agent.allowed_types.clone(),
         max_risk: agent.max_risk,
         scopes: Vec::new(),
-        scoped: false,
+        reach: Reach::Whole,
         roles: agent.roles.clone(),
         owner: agent.owner_email.clone().or_else(|| agent.owner_name.clone()),
     }

@@ -9,6 +9,14 @@ use crate::digest;
 pub const AGENT_KEY: &str = "adp_sk_";
 pub const TENANT_KEY: &str = "adp_tk_";
 const BOTH_KEYS: &str = "adp_";
+/// What a tenant's first administration key is called. Several people may hold it, so it names none of them.
+pub const NOBODYS: &str = "admin";
+
+/// Whether a name says who somebody is. Keys that nobody named carry one of the others.
+pub fn names_somebody(name: &str) -> bool {
+    let name = name.trim();
+    !name.is_empty() && ![NOBODYS, "demo-admin", "unnamed"].iter().any(|nobodys| name.eq_ignore_ascii_case(nobodys))
+}
 
 /// A secret that exists in clear only here and on the screen of the one who asked for it.
 pub struct ApiKey(String);

@@ -45,7 +45,7 @@ pub use policies::{
     AccessRow, AgentPolicyRow, DlpRow, ManifestRow, NewAccessPolicy, NewAgentPolicy, PolicyKind, PolicyStore, RuleType,
 };
 pub use spans::{CallSpan, Parent, Place, Spans};
-pub use tenants::{AgentRecord, AgentStatus, KeyOwner, NewAgent, StoredKey, Tenant, TenantStore};
+pub use tenants::{AgentRecord, AgentStatus, KeyOwner, NewAgent, Registrar, StoredKey, Tenant, TenantKey, TenantStore};
 pub use upstream::{
     Answered, Content, ExecutionEngine, Health, NewSession, Spoken, StreamItem, Upstream, UpstreamError,
 };

@@ -1,4 +1,5 @@
-//! What a token must allow before an operation is even judged: one scope per level of risk.
+//! What a token must allow before an operation is even judged: one scope per level of risk. What a tenant's key is for is in
+//! `reach.rs`.
 
 use crate::exchange::{Exchange, Subject};
 use crate::manifest::RiskLevel;

@@ -1,13 +1,12 @@
 //! Agents and keys between their rows and the gateway's types, the same for both engines.
 
 use gateway_core::identity::{Principal, PrincipalKind};
-use gateway_core::ports::{AgentRecord, AgentStatus, KeyOwner, NewAgent, StoreError};
+use gateway_core::ports::{AgentRecord, AgentStatus, KeyOwner, NewAgent, Registrar, StoreError};
+use gateway_core::reach::{KeyScopes, Reach};
 use gateway_core::{AgentId, Autonomy, BoxError, DecisionType, Risk, TenantId};
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
-
-/// The scope that makes a tenant key an administrator's.
-const ADMIN: &str = "admin";
 
 /// An `agent_registry` row as its texts.
 pub(crate) struct AgentRow {
@@ -48,6 +47,7 @@ impl AgentRow {
                 owner_name: self.owner_name,
                 owner_email: self.owner_email,
                 roles: roles(&metadata),
+                registered_by: registrar(&metadata),
             },
             status: status(self.status.as_deref()),
             metadata,
@@ -63,9 +63,21 @@ fn roles(metadata: &Value) -> Vec<String> {
     listed.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
+/// What stands in `metadata.registered_by`.
+fn registrar(metadata: &Value) -> Option<Registrar> {
+    Registrar::deserialize(metadata.get("registered_by")?).ok()
+}
+
 /// The metadata of a new agent.
 pub(crate) fn metadata_of(agent: &NewAgent) -> Value {
-    if agent.roles.is_empty() { json!({}) } else { json!({ "roles": agent.roles }) }
+    let mut metadata = Map::new();
+    if !agent.roles.is_empty() {
+        metadata.insert("roles".into(), json!(agent.roles));
+    }
+    if let Some(registrar) = &agent.registered_by {
+        metadata.insert("registered_by".into(), json!(registrar));
+    }
+    Value::Object(metadata)
 }
 
 /// One name is the gateway's own: its chain holds what operators did, and an agent of that name would write into it.
@@ -107,7 +119,7 @@ pub(crate) fn agent_principal(record: &AgentRecord) -> Principal {
         allowed_types: record.agent.allowed_types.clone(),
         max_risk: record.agent.max_risk,
         scopes: Vec::new(),
-        scoped: false,
+        reach: Reach::Whole,
         roles: record.agent.roles.clone(),
         owner: record.agent.owner_email.clone().or_else(|| record.agent.owner_name.clone()),
     }
@@ -127,7 +139,7 @@ pub(crate) fn tenant_key(
     scopes: Vec<String>,
     active: bool,
 ) -> Result<KeyOwner, BoxError> {
-    let admin = scopes.iter().any(|scope| scope == ADMIN);
+    let KeyScopes { admin, reach, roles, words } = KeyScopes::stored(scopes);
     let principal = Principal {
         kind: if admin { PrincipalKind::Admin } else { PrincipalKind::Agent },
         tenant: tenant.map(TenantId),
@@ -135,9 +147,9 @@ pub(crate) fn tenant_key(
         autonomy: Autonomy::A1,
         allowed_types: Vec::new(),
         max_risk: Risk::R1,
-        scopes,
-        scoped: false,
-        roles: Vec::new(),
+        scopes: words,
+        reach,
+        roles,
         owner: None,
     };
     // A key without a tenant opens nothing.

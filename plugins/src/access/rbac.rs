@@ -4,11 +4,10 @@
 
 use std::collections::HashMap;
 
+use gateway_core::permission::Pattern;
 use gateway_core::verdict::{Opinion, PolicyMode, Remedy};
 use gateway_core::{ToolName, Verdict};
 use serde_json::{Map, Value};
-
-use super::permission::Pattern;
 
 #[derive(Debug, Default)]
 pub(super) struct Roles {

@@ -8,6 +8,7 @@ use std::num::NonZeroU32;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use gateway_core::permission::Pattern;
 use gateway_core::ports::AccessRow;
 use gateway_core::verdict::{Objection, PolicyMode, Remedy};
 use gateway_core::{ToolName, Verdict};
@@ -16,7 +17,6 @@ use regorus::{Engine, Value};
 use serde::Deserialize;
 
 use super::input::Reads;
-use super::permission::Pattern;
 use super::plain::Plain;
 use super::refused;
 

@@ -18,6 +18,9 @@ struct Told<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<&'a str>,
     continues: &'a str,
+    /// That a second pair of eyes could be compared with nobody's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    four_eyes: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,6 +50,7 @@ pub fn decision_trace(record: &ApprovalRecord, via: Option<Via>, now: Timestamp)
         args_hash: asked.args_hash.as_deref(),
         by: record.decided_by.as_deref().filter(|_| !expired),
         continues: asked.trace.as_str(),
+        four_eyes: (asked.four_eyes && verdict == "approved" && !record.owner_is_known()).then_some("owner unknown"),
         note: record.note.as_deref().filter(|_| !expired),
         tool: asked.tool.as_ref().map(|tool| tool.as_str()),
         verdict,

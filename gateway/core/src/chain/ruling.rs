@@ -71,7 +71,10 @@ impl Ruling {
     /// A wider token is all that is missing: nobody else said no.
     pub(crate) fn needs_only_scope(&self) -> bool {
         let mut denials = self.heard.iter().filter(|heard| heard.verdict == "deny" && !heard.observed).peekable();
-        denials.peek().is_some() && denials.all(|heard| heard.plugin == scopes::JUDGE)
+        let by_scope = |heard: &Heard| {
+            heard.plugin == scopes::JUDGE && heard.reason.as_ref().is_some_and(|reason| reason.rule == scopes::RULE)
+        };
+        denials.peek().is_some() && denials.all(by_scope)
     }
 
     /// A refusal that is not a plugin's: the gateway's own rules, found broken after the chain had spoken.

@@ -313,7 +313,8 @@ mod tests {
             deadline: jiff::Timestamp::UNIX_EPOCH,
         };
         let agent = |tenant| Asker::Agent { tenant, agent: "a-1".parse().unwrap() };
-        let administrator = |tenant| Asker::Desk(Who::Administrator { tenant, name: "ci".into() });
+        let administrator =
+            |tenant| Asker::Desk(Who::Administrator { tenant, name: "ci".into(), key: "key-1".parse().unwrap() });
         for (asker, task, seen) in [
             (agent(ours), task("a-1", "agent:a-1"), true),
             (agent(ours), task("a-1", "administrator:ci"), true),

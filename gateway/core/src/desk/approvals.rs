@@ -4,11 +4,13 @@
 //! sweep writes what is missing.
 
 use jiff::Timestamp;
+use serde::Serialize;
 use uuid::Uuid;
 
-use super::{Desk, DeskError, Who};
+use super::{Desk, DeskError, Note, Who};
 use crate::approvals::{
-    ApprovalQuery, ApprovalRecord, DecideError, Decided, Decider, LONGEST_NOTE, Via, decision_trace,
+    ApprovalQuery, ApprovalRecord, ApprovalStatus, Behind, DecideError, Decided, Decider, LONGEST_NOTE, SameEyes, Via,
+    decision_trace,
 };
 use crate::ports::{Record, StoreError};
 
@@ -37,8 +39,12 @@ impl Desk {
             return Err(DeskError::Invalid(format!("a note has at most {LONGEST_NOTE} letters")));
         }
         let row = self.approval(who, id).await?;
-        if approve && row.asked.four_eyes && self.is_own(who, &row).await? {
-            return Err(refused(id, DecideError::FourEyes));
+        if approve
+            && row.asked.four_eyes
+            && let Some(why) = self.behind(&row).await?.refuses(who)
+        {
+            self.note_refusal(who, via, &row, why).await;
+            return Err(DeskError::Forbidden(why.to_string()));
         }
         let now = self.clock.now();
         let use_by = now.checked_add(self.approved_for).unwrap_or(Timestamp::MAX);
@@ -76,16 +82,44 @@ impl Desk {
         Ok(self.approvals.recorded(row.asked.id, &trace).await?)
     }
 
-    /// Whether this is the agent's own user, by e-mail address or by name; the row knows only one of them.
-    async fn is_own(&self, who: &Who, row: &ApprovalRecord) -> Result<bool, DeskError> {
-        let agent = match self.tenants.agent(row.asked.tenant, &row.asked.agent).await {
-            Ok(found) => found.agent,
-            Err(StoreError::NotFound(_)) => return Ok(false),
-            Err(error) => return Err(error.into()),
-        };
-        let is = |name: &String| name.trim().to_lowercase() == who.name().trim().to_lowercase();
-        Ok(agent.owner_email.iter().chain(&agent.owner_name).any(is))
+    /// Who stands behind what waits: the row knows one name of the agent's owner, the registry all there are.
+    async fn behind(&self, row: &ApprovalRecord) -> Result<Behind, DeskError> {
+        match self.tenants.agent(row.asked.tenant, &row.asked.agent).await {
+            Ok(found) => Ok(Behind::of(&row.asked, Some(&found))),
+            Err(StoreError::NotFound(_)) => Ok(Behind::of(&row.asked, None)),
+            Err(error) => Err(error.into()),
+        }
     }
+
+    /// A yes to what is one's own is written down as well. It is refused whether that can be done or not.
+    async fn note_refusal(&self, who: &Who, via: Via, row: &ApprovalRecord, why: SameEyes) {
+        if row.status != ApprovalStatus::Pending {
+            return;
+        }
+        let asked = &row.asked;
+        let what = asked.tool.as_ref().map_or_else(|| asked.kind.to_string(), ToString::to_string);
+        let by = who.written();
+        let note = Note {
+            agent: asked.agent.clone(),
+            classification: Some(asked.classification),
+            reasoning: Some("four eyes"),
+            ..Note::new(Some(asked.tenant), format!("{what} not approved: {by} is no second pair of eyes"))
+        };
+        let told =
+            Refused { approval: asked.id, by: who.name(), continues: asked.trace.as_str(), via, why: why.to_string() };
+        if let Err(error) = self.write_down(note, &told).await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "a refused approval is not in its chain: {error}");
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Refused<'a> {
+    approval: Uuid,
+    by: &'a str,
+    continues: &'a str,
+    via: Via,
+    why: String,
 }
 
 fn unknown(id: Uuid) -> DeskError {

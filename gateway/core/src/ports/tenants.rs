@@ -38,6 +38,18 @@ pub struct NewAgent {
     /// What access policies know it by; kept in the registry's `metadata.roles`.
     #[serde(default)]
     pub roles: Vec<String>,
+    /// Absent for what was added at the command line; kept in the registry's `metadata.registered_by`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub registered_by: Option<Registrar>,
+}
+
+/// The administrator's key that an agent was registered with, and whose it was: neither is another pair of eyes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Registrar {
+    /// As its holder is known: `key-ID`.
+    pub key: AgentId,
+    #[serde(default)]
+    pub name: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,6 +73,17 @@ pub struct StoredKey {
     pub created_at: String,
     pub last_used_at: Option<String>,
     pub revoked_at: Option<String>,
+}
+
+/// A tenant's own key as it may be shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TenantKey {
+    pub id: Uuid,
+    pub name: String,
+    pub scopes: Vec<String>,
+    pub is_active: bool,
+    pub created_at: String,
+    pub last_used_at: Option<String>,
 }
 
 /// What a key's hash leads to.
@@ -88,6 +111,9 @@ pub trait TenantStore: Send + Sync {
         key_hash: &str,
         scopes: &[String],
     ) -> Result<Uuid, StoreError>;
+    async fn tenant_keys(&self, tenant: TenantId) -> Result<Vec<TenantKey>, StoreError>;
+    /// Active keys of all tenants whose id starts with the given text (an operator's question). They have no prefix.
+    async fn tenant_keys_starting(&self, text: &str) -> Result<Vec<TenantKey>, StoreError>;
     /// Agent and first key in one transaction: no agent is left behind without one.
     async fn add_agent(
         &self,

@@ -126,6 +126,7 @@ async fn add(args: AddAgent) -> Result<(), Failure> {
         owner_name: args.owner_name,
         owner_email: args.owner_email,
         roles: checked(args.roles)?,
+        registered_by: None,
     };
     let record = store.tenants().add_agent(tenant.id, &agent, &key.hash(), &key.prefix()).await?;
     let (id, status, autonomy) =
@@ -199,7 +200,7 @@ async fn set_roles(args: &SetRoles) -> Result<(), Failure> {
 }
 
 /// A role is a word, as rules write it.
-fn checked(roles: Vec<String>) -> Result<Vec<String>, Failure> {
+pub(super) fn checked(roles: Vec<String>) -> Result<Vec<String>, Failure> {
     let fits = |letter: char| letter.is_alphanumeric() || "_-.:@/".contains(letter);
     let wrong = |role: &&String| role.is_empty() || role.len() > 128 || !role.chars().all(fits);
     match roles.iter().find(wrong) {

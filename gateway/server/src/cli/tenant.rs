@@ -1,7 +1,8 @@
 //! `tenant add`, `tenant list`.
 
 use clap::{Args, Subcommand};
-use gateway_core::keys::TENANT_KEY;
+use gateway_core::keys::{NOBODYS, TENANT_KEY};
+use gateway_core::reach::ADMIN;
 use serde_json::json;
 
 use super::key::fresh_key;
@@ -37,7 +38,7 @@ async fn add(args: &AddTenant) -> Result<(), Failure> {
     let store = args.common.store().await?;
     let key = fresh_key(TENANT_KEY)?;
     let tenant = store.tenants().add_tenant(&args.name).await?;
-    store.tenants().add_tenant_key(tenant.id, "admin", &key.hash(), &["admin".to_owned()]).await?;
+    store.tenants().add_tenant_key(tenant.id, NOBODYS, &key.hash(), &[ADMIN.to_owned()]).await?;
     let id = tenant.id.to_string();
     let document = json!({"id": id, "name": tenant.name, "admin_key": key.reveal()});
     let fields = [("id", id.as_str()), ("name", &tenant.name), ("admin_key", key.reveal())];

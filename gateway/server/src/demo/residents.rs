@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use gateway_core::keys::{AGENT_KEY, ApiKey, TENANT_KEY};
+use gateway_core::keys::{AGENT_KEY, ApiKey, NOBODYS, TENANT_KEY};
 use gateway_core::ports::{NewAgent, ReadOnlyDatabase, StoreError, TenantStore};
+use gateway_core::reach::ADMIN;
 use gateway_core::{AgentId, AgentMode, Autonomy, Risk, TenantId};
 use gateway_store::Store;
 
@@ -53,7 +54,7 @@ async fn settle_in(tenants: &dyn TenantStore, all_keys: bool) -> Result<Resident
         Err(StoreError::NotFound(_)) => {
             let tenant = tenants.add_tenant(TENANT).await?.id;
             let key = fresh(TENANT_KEY);
-            tenants.add_tenant_key(tenant, "demo-admin", &key.hash(), &["admin".into()]).await?;
+            tenants.add_tenant_key(tenant, NOBODYS, &key.hash(), &[ADMIN.into()]).await?;
             (tenant, Some(key))
         }
         Err(error) => return Err(error.into()),
@@ -93,6 +94,7 @@ async fn resident(
         owner_name: None,
         owner_email: None,
         roles: Vec::new(),
+        registered_by: None,
     };
     let key = fresh(AGENT_KEY);
     tenants.add_agent(tenant, &agent, &key.hash(), &key.prefix()).await?;

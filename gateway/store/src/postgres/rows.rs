@@ -1,12 +1,12 @@
 //! Rows of Postgres as tenants, agents and keys.
 
-use gateway_core::ports::{KeyOwner, StoredKey, Tenant};
+use gateway_core::ports::{KeyOwner, StoredKey, Tenant, TenantKey};
 use gateway_core::{BoxError, TenantId};
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 
-use crate::records::{AgentRow, agent_key, tenant_key};
+use crate::records::{self, AgentRow, agent_key};
 
 pub(super) fn tenant(row: &PgRow) -> Result<Tenant, BoxError> {
     let created_at: Option<String> = row.try_get("created_at")?;
@@ -41,10 +41,10 @@ pub(super) fn agent_owner(row: &PgRow) -> Result<KeyOwner, BoxError> {
 }
 
 pub(super) fn tenant_owner(row: &PgRow) -> Result<KeyOwner, BoxError> {
-    let scopes = row.try_get::<Option<Json<Vec<String>>>, _>("scopes")?.map(|json| json.0).unwrap_or_default();
+    let scopes = scopes(row)?;
     let active = row.try_get::<Option<bool>, _>("is_active")?.unwrap_or(false);
     let mut owner =
-        tenant_key(row.try_get("id")?, row.try_get("key_hash")?, row.try_get("tenant_id")?, scopes, active)?;
+        records::tenant_key(row.try_get("id")?, row.try_get("key_hash")?, row.try_get("tenant_id")?, scopes, active)?;
     // The name that people gave the key is what they are known by when they decide something with it.
     owner.principal.owner = row.try_get("name")?;
     Ok(owner)
@@ -58,4 +58,19 @@ pub(super) fn key(row: &PgRow) -> Result<StoredKey, BoxError> {
         last_used_at: row.try_get("last_used_at")?,
         revoked_at: row.try_get("revoked_at")?,
     })
+}
+
+pub(super) fn tenant_key(row: &PgRow) -> Result<TenantKey, BoxError> {
+    Ok(TenantKey {
+        id: row.try_get("id")?,
+        name: row.try_get("name")?,
+        scopes: scopes(row)?,
+        is_active: row.try_get::<Option<bool>, _>("is_active")?.unwrap_or(false),
+        created_at: row.try_get::<Option<String>, _>("created_at")?.unwrap_or_default(),
+        last_used_at: row.try_get("last_used_at")?,
+    })
+}
+
+fn scopes(row: &PgRow) -> Result<Vec<String>, BoxError> {
+    Ok(row.try_get::<Option<Json<Vec<String>>>, _>("scopes")?.map(|json| json.0).unwrap_or_default())
 }

@@ -1,14 +1,16 @@
 //! Tenants, agents and keys in Postgres.
 
 use async_trait::async_trait;
-use gateway_core::ports::{AgentRecord, AgentStatus, KeyOwner, NewAgent, StoreError, StoredKey, Tenant, TenantStore};
+use gateway_core::ports::{
+    AgentRecord, AgentStatus, KeyOwner, NewAgent, StoreError, StoredKey, Tenant, TenantKey, TenantStore,
+};
 use gateway_core::{AgentId, Autonomy, TenantId};
 use sqlx::postgres::{PgArguments, PgConnection, PgPool, Postgres};
 use sqlx::query::Query;
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use super::rows::{agent_owner, agent_row, key, tenant, tenant_owner};
+use super::rows::{agent_owner, agent_row, key, tenant, tenant_key, tenant_owner};
 use super::scoped::scoped;
 use crate::failure::{not_added, unavailable};
 use crate::records::{AgentRow, metadata_of, not_reserved, status_text, type_texts};
@@ -45,6 +47,18 @@ macro_rules! key_columns {
             " AS last_used_at, ",
             time!("k.revoked_at"),
             " AS revoked_at"
+        )
+    };
+}
+
+macro_rules! tenant_keys {
+    () => {
+        concat!(
+            "SELECT k.id, k.name, k.scopes, k.is_active, ",
+            time!("k.created_at"),
+            " AS created_at, ",
+            time!("k.last_used_at"),
+            " AS last_used_at FROM api_keys k"
         )
     };
 }
@@ -109,6 +123,29 @@ impl TenantStore for PostgresTenants {
             .map_err(|error| not_added(error, || format!("key `{name}`")))?;
         transaction.commit().await.map_err(unavailable)?;
         Ok(id)
+    }
+
+    async fn tenant_keys(&self, tenant: TenantId) -> Result<Vec<TenantKey>, StoreError> {
+        let mut transaction = scoped(&self.0, tenant).await?;
+        let rows = sqlx::query(concat!(tenant_keys!(), " WHERE k.tenant_id = $1 ORDER BY k.created_at, k.id"))
+            .bind(tenant.0)
+            .fetch_all(&mut *transaction)
+            .await
+            .map_err(unavailable)?;
+        transaction.commit().await.map_err(unavailable)?;
+        rows.iter().map(tenant_key).collect::<Result<_, _>>().map_err(unavailable)
+    }
+
+    async fn tenant_keys_starting(&self, text: &str) -> Result<Vec<TenantKey>, StoreError> {
+        let rows = sqlx::query(concat!(
+            tenant_keys!(),
+            " WHERE k.is_active AND left(k.id::text, length($1)) = lower($1) ORDER BY k.created_at, k.id"
+        ))
+        .bind(text)
+        .fetch_all(&self.0)
+        .await
+        .map_err(unavailable)?;
+        rows.iter().map(tenant_key).collect::<Result<_, _>>().map_err(unavailable)
     }
 
     async fn add_agent(

@@ -1,12 +1,12 @@
 //! Rows of SQLite as tenants, agents and keys.
 
-use gateway_core::ports::{KeyOwner, StoredKey, Tenant};
+use gateway_core::ports::{KeyOwner, StoredKey, Tenant, TenantKey};
 use gateway_core::{BoxError, TenantId};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 use uuid::Uuid;
 
-use crate::records::{AgentRow, agent_key, tenant_key};
+use crate::records::{self, AgentRow, agent_key};
 
 pub(super) fn uuid(row: &SqliteRow, column: &str) -> Result<Uuid, BoxError> {
     Ok(Uuid::try_parse(row.try_get(column)?)?)
@@ -58,7 +58,8 @@ pub(super) fn agent_owner(row: &SqliteRow) -> Result<KeyOwner, BoxError> {
 pub(super) fn tenant_owner(row: &SqliteRow) -> Result<KeyOwner, BoxError> {
     let tenant = optional_uuid(row, "tenant_id")?;
     let active = row.try_get::<Option<bool>, _>("is_active")?.unwrap_or(false);
-    let mut owner = tenant_key(uuid(row, "id")?, row.try_get("key_hash")?, tenant, strings(row, "scopes")?, active)?;
+    let mut owner =
+        records::tenant_key(uuid(row, "id")?, row.try_get("key_hash")?, tenant, strings(row, "scopes")?, active)?;
     // The name that people gave the key is what they are known by when they decide something with it.
     owner.principal.owner = row.try_get("name")?;
     Ok(owner)
@@ -71,5 +72,16 @@ pub(super) fn key(row: &SqliteRow) -> Result<StoredKey, BoxError> {
         created_at: row.try_get::<Option<String>, _>("created_at")?.unwrap_or_default(),
         last_used_at: row.try_get("last_used_at")?,
         revoked_at: row.try_get("revoked_at")?,
+    })
+}
+
+pub(super) fn tenant_key(row: &SqliteRow) -> Result<TenantKey, BoxError> {
+    Ok(TenantKey {
+        id: uuid(row, "id")?,
+        name: row.try_get("name")?,
+        scopes: strings(row, "scopes")?,
+        is_active: row.try_get::<Option<bool>, _>("is_active")?.unwrap_or(false),
+        created_at: row.try_get::<Option<String>, _>("created_at")?.unwrap_or_default(),
+        last_used_at: row.try_get("last_used_at")?,
     })
 }

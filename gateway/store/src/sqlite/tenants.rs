@@ -1,14 +1,16 @@
 //! Tenants, agents and keys in SQLite.
 
 use async_trait::async_trait;
-use gateway_core::ports::{AgentRecord, AgentStatus, KeyOwner, NewAgent, StoreError, StoredKey, Tenant, TenantStore};
+use gateway_core::ports::{
+    AgentRecord, AgentStatus, KeyOwner, NewAgent, StoreError, StoredKey, Tenant, TenantKey, TenantStore,
+};
 use gateway_core::{AgentId, Autonomy, TenantId};
 use sqlx::query::Query;
 use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection};
 use uuid::Uuid;
 
 use super::SqlitePools;
-use super::rows::{agent_owner, agent_row, key, tenant, tenant_owner};
+use super::rows::{agent_owner, agent_row, key, tenant, tenant_key, tenant_owner};
 use crate::failure::{not_added, unavailable};
 use crate::records::{AgentRow, metadata_of, not_reserved, status_text, type_texts};
 
@@ -24,6 +26,12 @@ macro_rules! agent_columns {
     () => {
         "a.id, a.organization_id, a.agent_id, a.name, a.description, a.autonomy_level, a.allowed_types, a.max_risk, \
          a.owner_name, a.owner_email, a.status, a.metadata, a.created_at, a.updated_at"
+    };
+}
+
+macro_rules! tenant_keys {
+    () => {
+        "SELECT id, name, scopes, is_active, created_at, last_used_at FROM api_keys"
     };
 }
 
@@ -78,6 +86,27 @@ impl TenantStore for SqliteTenants {
             .await
             .map_err(|error| not_added(error, || format!("key `{name}`")))?;
         Ok(id)
+    }
+
+    async fn tenant_keys(&self, tenant: TenantId) -> Result<Vec<TenantKey>, StoreError> {
+        let rows = sqlx::query(concat!(tenant_keys!(), " WHERE tenant_id = ?1 ORDER BY created_at, id"))
+            .bind(tenant.0.to_string())
+            .fetch_all(&self.0.readers)
+            .await
+            .map_err(unavailable)?;
+        rows.iter().map(tenant_key).collect::<Result<_, _>>().map_err(unavailable)
+    }
+
+    async fn tenant_keys_starting(&self, text: &str) -> Result<Vec<TenantKey>, StoreError> {
+        let rows = sqlx::query(concat!(
+            tenant_keys!(),
+            " WHERE is_active AND substr(id, 1, length(?1)) = lower(?1) ORDER BY created_at, id"
+        ))
+        .bind(text)
+        .fetch_all(&self.0.readers)
+        .await
+        .map_err(unavailable)?;
+        rows.iter().map(tenant_key).collect::<Result<_, _>>().map_err(unavailable)
     }
 
     async fn add_agent(

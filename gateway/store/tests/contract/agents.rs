@@ -251,7 +251,7 @@ pub async fn vouched_for_agents_are_looked_up_like_others(stage: &Stage) {
     assert!(matches!(directory.authenticate(&actor.credential).await, Err(AuthError::Inactive)));
     // Another tenant's administrator vouches for nobody here.
     let other = tenant(stage, "zeta").await;
-    let stranger = Who::Administrator { tenant: other, name: "ci".into() };
+    let stranger = Who::Administrator { tenant: other, name: "ci".into(), key: id("key-1") };
     assert!(stand_in(&stranger, &bound).is_err());
     // The same name in another tenant is another agent; one that is not there is nobody.
     let elsewhere = ToolAgent { tenant: other, ..bound.clone() };

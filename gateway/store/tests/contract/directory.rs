@@ -6,6 +6,7 @@ use std::time::Duration;
 use gateway_core::identity::{Credential, PrincipalKind};
 use gateway_core::keys::{ApiKey, TENANT_KEY};
 use gateway_core::ports::{AgentStatus, AuthError, Directory};
+use gateway_core::reach::KeyScopes;
 use gateway_store::CachedDirectory;
 
 use crate::people::{agent, id};
@@ -57,16 +58,28 @@ pub async fn tenant_keys_carry_scopes(stage: &Stage) {
     let tenant = tenants.add_tenant("acme").await.unwrap().id;
     let (admin, reader) = (ApiKey::from_random(TENANT_KEY, [3; 32]), ApiKey::from_random(TENANT_KEY, [4; 32]));
     let id = tenants.add_tenant_key(tenant, "operations team", &admin.hash(), &["admin".into()]).await.unwrap();
-    tenants.add_tenant_key(tenant, "reader", &reader.hash(), &["notes/*".into()]).await.unwrap();
+    let notes = ["notes/*".to_owned(), "role:viewer".to_owned()];
+    tenants.add_tenant_key(tenant, "reader", &reader.hash(), &notes).await.unwrap();
     assert_eq!(stage.rows_with(admin.reveal()).await, 0);
     let directory = CachedDirectory::new(stage.store.tenants(), None);
     let principal = directory.authenticate(&shown(&admin)).await.unwrap();
     assert!(principal.is_admin() && principal.tenant == Some(tenant));
     let principal = directory.authenticate(&shown(&reader)).await.unwrap();
     assert_eq!((principal.kind, principal.scopes.clone()), (PrincipalKind::Agent, vec!["notes/*".to_owned()]));
+    assert_eq!(
+        (&principal.reach, principal.roles.as_slice()),
+        (&KeyScopes::stored(notes.into()).reach, &["viewer".to_owned()][..])
+    );
+    let listed = tenants.tenant_keys(tenant).await.unwrap();
+    let names: Vec<_> = listed.iter().map(|key| (key.name.as_str(), key.scopes.len(), key.is_active)).collect();
+    assert_eq!(names, [("operations team", 1, true), ("reader", 2, true)]);
+    let other = tenants.add_tenant("zeta").await.unwrap().id;
+    assert!(tenants.tenant_keys(other).await.unwrap().is_empty(), "another tenant's");
+    assert_eq!(tenants.tenant_keys_starting(&id.to_string()).await.unwrap().first().map(|key| key.id), Some(id));
     tenants.revoke_key(id).await.unwrap();
     directory.invalidate_all();
     assert!(matches!(directory.authenticate(&shown(&admin)).await, Err(AuthError::Invalid)));
+    assert!(tenants.tenant_keys_starting(&id.to_string()).await.unwrap().is_empty(), "only those that open something");
 }
 
 pub async fn nobody_may_be_somebody(stage: &Stage) {

@@ -27,6 +27,7 @@ pub fn new_agent(name: &str) -> NewAgent {
         owner_name: Some("Finance Team".into()),
         owner_email: Some("finance@example.com".into()),
         roles: Vec::new(),
+        registered_by: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gateway_core::ports::{AgentStatus, StoreError, ToolDefinition};
+use gateway_core::ports::{AgentStatus, NewAgent, Registrar, StoreError, ToolDefinition};
 use gateway_core::{Autonomy, RiskLevel};
 use gateway_store::Store;
 use serde_json::json;
@@ -95,9 +95,13 @@ pub async fn an_agents_autonomy_and_roles_can_be_changed(stage: &Stage) {
     ] {
         assert!(matches!(nobody, Err(StoreError::NotFound(_))));
     }
-    let named = gateway_core::ports::NewAgent { roles: vec!["viewer".into()], ..new_agent("a-3") };
+    let registrar = Registrar { key: id("key-1"), name: Some("grace@example.com".into()) };
+    let named = NewAgent { roles: vec!["viewer".into()], registered_by: Some(registrar), ..new_agent("a-3") };
     let added = tenants.add_agent(record.tenant, &named, &crate::people::key(3).hash(), "adp_sk_3").await.unwrap();
     assert_eq!(added.agent, named);
+    tenants.set_agent_roles(record.tenant, &id("a-3"), &[]).await.unwrap();
+    let kept = tenants.agent(record.tenant, &id("a-3")).await.unwrap().agent.registered_by;
+    assert_eq!(kept, named.registered_by, "other roles do not take it away");
     let reserved = tenants.add_agent(record.tenant, &new_agent("portreeve"), "h", "p").await.unwrap_err();
     assert!(reserved.to_string().contains("the gateway's own name"), "{reserved}");
 }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use gateway_core::matrix::Matrix;
 use gateway_core::ports::{
-    AgentRecord, AgentStatus, Clock, KeyOwner, NewAgent, StoreError, StoredKey, Tenant, TenantStore,
+    AgentRecord, AgentStatus, Clock, KeyOwner, NewAgent, StoreError, StoredKey, Tenant, TenantKey, TenantStore,
 };
 use gateway_core::{AgentId, Autonomy, DecisionType, Principal, PrincipalKind, Risk, TenantId};
 use jiff::Timestamp;
@@ -64,6 +64,7 @@ impl Registry {
             owner_name: None,
             owner_email: None,
             roles: Vec::new(),
+            registered_by: None,
         };
         self.known.lock().unwrap().push(record(tenant(1), &agent));
         self
@@ -152,6 +153,14 @@ impl TenantStore for Registry {
     }
 
     async fn add_tenant_key(&self, _: TenantId, _: &str, _: &str, _: &[String]) -> Result<Uuid, StoreError> {
+        unused()
+    }
+
+    async fn tenant_keys(&self, _: TenantId) -> Result<Vec<TenantKey>, StoreError> {
+        unused()
+    }
+
+    async fn tenant_keys_starting(&self, _: &str) -> Result<Vec<TenantKey>, StoreError> {
         unused()
     }
 

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use gateway_core::keys::{AGENT_KEY, ApiKey};
-use gateway_core::ports::{NewAgent, StoreError, TenantStore};
-use gateway_core::{AgentId, Risk};
+use gateway_core::keys::{AGENT_KEY, ApiKey, names_somebody};
+use gateway_core::ports::{NewAgent, Registrar, StoreError, TenantStore};
+use gateway_core::{AgentId, Principal, Risk};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -40,7 +40,7 @@ impl BuiltinTool for RegisterAgent {
         arguments: &Map<String, Value>,
     ) -> Result<Value, ToolFailure> {
         let tenant = administered(caller)?;
-        let agent = described(arguments)?;
+        let agent = NewAgent { registered_by: Some(registrar(caller)), ..described(arguments)? };
         let key = ApiKey::from_random(AGENT_KEY, (self.random)());
         let record =
             self.tenants.add_agent(tenant, &agent, &key.hash(), &key.prefix()).await.map_err(|error| match error {
@@ -89,7 +89,13 @@ fn described(arguments: &Map<String, Value>) -> Result<NewAgent, ToolFailure> {
         owner_name: owner("name"),
         owner_email,
         roles: Vec::new(),
+        registered_by: None,
     })
+}
+
+/// Whoever makes an agent is not the second pair of eyes for what it does.
+fn registrar(caller: &Principal) -> Registrar {
+    Registrar { key: caller.agent.clone(), name: caller.owner.clone().filter(|name| names_somebody(name)) }
 }
 
 /// Only what catches a slip: whether an address exists, nobody can tell from its letters.
@@ -183,6 +189,8 @@ mod tests {
         assert_eq!(record.agent.allowed_types, [DecisionType::D1, DecisionType::D2]);
         assert_eq!(record.agent.max_risk, Risk::R2);
         assert_eq!(record.agent.owner_email.as_deref(), Some("finance@company.com"));
+        let registrar = record.agent.registered_by.unwrap();
+        assert_eq!((registrar.key.as_str(), registrar.name), ("admin", None), "and who made it");
     }
 
     #[tokio::test]
@@ -241,7 +249,7 @@ mod tests {
     #[tokio::test]
     async fn only_an_administrator_registers() {
         let registry = Registry::default();
-        for caller in [agent("a"), gateway_core::Principal::anonymous()] {
+        for caller in [agent("a"), Principal::anonymous()] {
             let refused = call(&tool(&registry), &caller, example()).await.unwrap_err();
             assert!(refused.to_string().contains("needs an administrator's key"), "{refused}");
         }

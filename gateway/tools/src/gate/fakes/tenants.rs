@@ -1,7 +1,9 @@
 //! `tenant-001` and `tenant-002`, and nothing more to know of them.
 
 use async_trait::async_trait;
-use gateway_core::ports::{AgentRecord, AgentStatus, KeyOwner, NewAgent, StoreError, StoredKey, Tenant, TenantStore};
+use gateway_core::ports::{
+    AgentRecord, AgentStatus, KeyOwner, NewAgent, StoreError, StoredKey, Tenant, TenantKey, TenantStore,
+};
 use gateway_core::{AgentId, Autonomy, TenantId};
 use uuid::Uuid;
 
@@ -31,6 +33,14 @@ impl TenantStore for TwoTenants {
     }
 
     async fn add_tenant_key(&self, _: TenantId, _: &str, _: &str, _: &[String]) -> Result<Uuid, StoreError> {
+        unused()
+    }
+
+    async fn tenant_keys(&self, _: TenantId) -> Result<Vec<TenantKey>, StoreError> {
+        unused()
+    }
+
+    async fn tenant_keys_starting(&self, _: &str) -> Result<Vec<TenantKey>, StoreError> {
         unused()
     }
 

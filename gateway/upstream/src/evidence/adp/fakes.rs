@@ -13,7 +13,7 @@ use gateway_core::matrix::Matrix;
 use gateway_core::outcome::AuditRow;
 use gateway_core::ports::{
     AgentRecord, AgentStatus, Approvals, AuditBuffer, KeyOwner, Ledger, LedgerError, NewAgent, Receipt, Record,
-    StoreError, StoredKey, Tenant, TenantStore,
+    StoreError, StoredKey, Tenant, TenantKey, TenantStore,
 };
 use gateway_core::trace::Head;
 use gateway_core::{AgentId, Autonomy, DecisionType, Risk, TenantId, Trace, TraceDraft, TraceId};
@@ -186,6 +186,7 @@ impl TenantStore for World {
             owner_name: None,
             owner_email: Some("owner@example.com".into()),
             roles: Vec::new(),
+            registered_by: None,
         };
         let (created_at, updated_at) = (String::new(), String::new());
         Ok(AgentRecord { id: Uuid::nil(), tenant, agent, status, metadata: json!({}), created_at, updated_at })
@@ -204,6 +205,14 @@ impl TenantStore for World {
     }
 
     async fn add_tenant_key(&self, _: TenantId, _: &str, _: &str, _: &[String]) -> Result<Uuid, StoreError> {
+        unused()
+    }
+
+    async fn tenant_keys(&self, _: TenantId) -> Result<Vec<TenantKey>, StoreError> {
+        unused()
+    }
+
+    async fn tenant_keys_starting(&self, _: &str) -> Result<Vec<TenantKey>, StoreError> {
         unused()
     }
 
