@@ -17,6 +17,7 @@ mod follow;
 mod gates;
 mod members;
 mod mirrors;
+mod notices;
 mod opening;
 mod parts;
 mod record;
