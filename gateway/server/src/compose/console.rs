@@ -32,7 +32,15 @@ pub fn console(node: &Arc<Node>, config: &Config, runner: Arc<dyn Runner>) -> Co
             engine.namespaces().into_iter().filter(watches).collect()
         }
     };
-    let desk = Arc::new(Desk { watched: Arc::new(watched), ..desk::desk(&node.store, config, judge) });
+    let trusted = {
+        let node = Arc::clone(node);
+        move || lock(&node.configured).trusted()
+    };
+    let desk = Arc::new(Desk {
+        watched: Arc::new(watched),
+        trusted: Arc::new(trusted),
+        ..desk::desk(&node.store, config, judge)
+    });
     let seal = Arc::clone(&node.seal);
     Console { node: Arc::new(ConsoleNode { node: Arc::clone(node), address }), desk, live, seal, runner }
 }
