@@ -44,9 +44,12 @@ async fn a_tenant_classifies_a_tool_for_itself() {
         let tool = json!({ "name": "search", "description": "Finds notes.", "inputSchema": { "type": "object" },
             "annotations": { "readOnlyHint": true, "openWorldHint": false } });
         let stub = Stub::with_definitions(vec![tool]).await;
+        let tool = json!({ "name": "weather", "description": "Tells the weather.", "inputSchema": { "type": "object" },
+            "annotations": { "readOnlyHint": true, "openWorldHint": false } });
+        let stranger = Stub::with_definitions(vec![tool]).await;
         let world = World::on(kind)
             .upstream("notes", json!({ "url": stub.url(), "trusted": true }))
-            .upstream("strange", json!({ "url": stub.url() }))
+            .upstream("strange", json!({ "url": stranger.url() }))
             .start();
         let agent = world.agent("a-1", "A1");
         assert!(agent.tools("/strange/mcp").await.is_empty(), "nobody classified it");
@@ -55,7 +58,7 @@ async fn a_tenant_classifies_a_tool_for_itself() {
         assert!(agent.call("notes/search", json!({})).await.denied_by().contains(&"manifest".to_owned()));
         world
             .eventually(
-                "SELECT count(*) FROM tool_registry WHERE name LIKE '%/search' AND risk_level = 'unclassified'",
+                "SELECT count(*) FROM tool_registry WHERE name IN ('notes/search', 'strange/weather') AND risk_level = 'unclassified'",
                 2,
             )
             .await;
@@ -63,7 +66,7 @@ async fn a_tenant_classifies_a_tool_for_itself() {
         let listed = listed.message();
         // What a server says of itself lowers a suggestion only where the operator trusts it, here as at the command line.
         let printed = world.cli_json(&["manifest", "list"]);
-        for (name, level) in [("notes/search", "READ_ONLY"), ("strange/search", "HIGH_WRITE")] {
+        for (name, level) in [("notes/search", "READ_ONLY"), ("strange/weather", "HIGH_WRITE")] {
             for tools in [&listed["tools"], &printed] {
                 let shown = tools.as_array().unwrap().iter().find(|one| one["tool"] == name).unwrap();
                 assert_eq!(shown["state"], "unclassified", "{shown}");
