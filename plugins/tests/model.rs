@@ -87,7 +87,7 @@ fn model(c: &Case) -> u8 {
         4 => 2,
         _ => 0,
     };
-    let rules = [0, 1, 2, 0, 0][c.rules];
+    let rules = [0, 1, 2, 0, 0, 0][c.rules];
     let gate = if c.manifest_observed || watched { 0 } else { gate };
     let matrix = if c.matrix_observed || watched { 0 } else { matrix };
     [gate, matrix, law, access, rules].into_iter().max().unwrap()
@@ -128,7 +128,7 @@ struct Gate {
     tools: HashMap<(usize, u8, usize, usize, bool), Arc<ClassifiedTool>>,
 }
 
-const RULE_KINDS: usize = 5;
+const RULE_KINDS: usize = 6;
 const ACCESS_KINDS: usize = 7;
 
 impl Gate {
@@ -258,7 +258,7 @@ fn access(kind: usize) -> Arc<dyn AccessRules> {
     }
 }
 
-/// None; asks; refuses; refuses in shadow; asks as advice.
+/// None; asks; refuses; refuses in shadow; asks as advice; only mentions.
 fn rules(kind: usize) -> RuleSet {
     let policy = |requirement: &str, mode| {
         let written = WrittenPolicy {
@@ -278,7 +278,8 @@ fn rules(kind: usize) -> RuleSet {
         1 => policy("human_approval", PolicyMode::Enforce),
         2 => policy("prohibited", PolicyMode::Enforce),
         3 => policy("prohibited", PolicyMode::Shadow),
-        _ => policy("human_approval", PolicyMode::Advisory),
+        4 => policy("human_approval", PolicyMode::Advisory),
+        _ => policy("log", PolicyMode::Enforce),
     }
 }
 

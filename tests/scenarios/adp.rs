@@ -207,9 +207,8 @@ const EIGHT: [&str; 8] = [
 ];
 
 // acceptance 6: exactly the eight, at their own door and at everybody's, each with an object schema.
-#[tokio::test]
-async fn the_eight_tools_are_offered() {
-    let world = World::on(Kind::Sqlite).start();
+async fn the_eight_tools_are_offered(kind: Kind) {
+    let world = World::on(kind).start();
     let agent = world.agent("agent-1", "A1").modern();
     for path in ["/adp/mcp", "/mcp"] {
         let answer = agent.post(path, &json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" })).await.message();
@@ -222,6 +221,16 @@ async fn the_eight_tools_are_offered() {
             assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
         }
     }
+}
+
+#[tokio::test]
+async fn the_eight_tools_are_offered_on_sqlite() {
+    the_eight_tools_are_offered(Kind::Sqlite).await;
+}
+
+#[tokio::test]
+async fn the_eight_tools_are_offered_on_postgres() {
+    the_eight_tools_are_offered(Kind::Postgres).await;
 }
 
 /// Everything that a question must not change.

@@ -28,9 +28,8 @@ fn under(answer: &Answer, list: &str, key: &str) -> Vec<String> {
 }
 
 // acceptance 28: four resources and a template, under their own names at both doors and in both eras.
-#[tokio::test]
-async fn the_books_are_listed() {
-    let world = World::on(Kind::Sqlite).start();
+async fn the_books_are_listed(kind: Kind) {
+    let world = World::on(kind).start();
     let agent = world.agent("agent-1", "A1");
     let uris = ["adp://registry", "adp://policies", "adp://traces", "adp://matrix"];
     for (caller, path) in [(agent.clone(), "/adp/mcp"), (agent.modern(), "/adp/mcp"), (agent.modern(), "/mcp")] {
@@ -43,6 +42,16 @@ async fn the_books_are_listed() {
     }
     let found = say(&agent.modern(), "/mcp", "server/discover", json!({})).await.message();
     assert!(found["result"]["capabilities"]["resources"].is_object(), "{found}");
+}
+
+#[tokio::test]
+async fn the_books_are_listed_on_sqlite() {
+    the_books_are_listed(Kind::Sqlite).await;
+}
+
+#[tokio::test]
+async fn the_books_are_listed_on_postgres() {
+    the_books_are_listed(Kind::Postgres).await;
 }
 
 // acceptance 29: own rows, active policies, the newest hundred; reading them lengthens no chain.
@@ -108,9 +117,8 @@ async fn each_tenant_reads_its_own_books_on_postgres() {
 }
 
 // acceptance 30: seven texts; an eighth is not found, in the words of each era.
-#[tokio::test]
-async fn the_specifications_can_be_read() {
-    let world = World::on(Kind::Sqlite).start();
+async fn the_specifications_can_be_read(kind: Kind) {
+    let world = World::on(kind).start();
     let agent = world.agent("agent-1", "A1");
     for name in SPECS {
         let uri = format!("adp://specs/{name}");
@@ -136,6 +144,16 @@ async fn the_specifications_can_be_read() {
             );
         }
     }
+}
+
+#[tokio::test]
+async fn the_specifications_can_be_read_on_sqlite() {
+    the_specifications_can_be_read(Kind::Sqlite).await;
+}
+
+#[tokio::test]
+async fn the_specifications_can_be_read_on_postgres() {
+    the_specifications_can_be_read(Kind::Postgres).await;
 }
 
 /// Nobody's books are read without an identity.

@@ -309,6 +309,55 @@ async fn a_signed_notice_leads_people_to_the_page() {
     assert!(page.status == 200 && page.text().contains("something private"), "{}", page.text());
 }
 
+// A policy may have people told of a call that nobody has to approve: signed, and without what was asked.
+async fn people_are_told_what_a_policy_mentions(kind: Kind) {
+    let stub = Stub::start(&["delete"]).await;
+    let port = portreeve_tests::environment::free_port();
+    let webhook = json!({ "url": format!("http://127.0.0.1:{port}/hook"), "secret": "a secret of the test" });
+    let rule = json!({ "condition": { "tool": "crm/delete" }, "requirement": "notify" });
+    let policy =
+        json!({ "policy_id": "POL-TELL", "name": "Notes", "severity": "low", "mode": "enforce", "rule": rule });
+    let world = World::on(kind)
+        .upstream("crm", json!({ "url": stub.url() }))
+        .manifests("crm", &[("delete", "LOW_WRITE")])
+        .policy_file("rules/own.yaml", &json!({ "policies": [policy] }).to_string())
+        .set("approvals", json!({ "webhook": webhook }))
+        .start();
+    let taken = world.directory.path().join("taken.json");
+    let mut command = std::process::Command::new("python3");
+    command.arg("-c").arg(RECEIVER).arg(port.to_string()).arg(&taken);
+    let mut receiver = portreeve_tests::process::Process::start(&mut command, &world.directory.path().join("hook.log"));
+    receiver.wait_for_port(port);
+    let agent = world.agent("a-3", "A3");
+    let answer = agent.call("crm/delete", json!({ "about": "something private" })).await;
+    assert_eq!((answer.decision().as_str(), stub.calls()), ("allow", 1), "{}", answer.text());
+    // The first notice is not taken: it comes again.
+    let mut told = Value::Null;
+    for _ in 0..100 {
+        if let Some(read) = std::fs::read(&taken).ok().and_then(|text| serde_json::from_slice(&text).ok()) {
+            told = read;
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    assert_eq!((&told["good"], &told["body"]["type"]), (&json!(true), &json!("call.mentioned")), "{told}");
+    assert_eq!((&told["body"]["tool"], &told["body"]["agent"]), (&json!("crm/delete"), &json!("a-3")), "{told}");
+    assert_eq!(told["body"]["reasons"][0]["rule"], "POL-TELL", "{told}");
+    let traced = told["body"]["trace_id"].as_str().unwrap();
+    assert_eq!(world.database.count(&format!("SELECT count(*) FROM agent_traces WHERE trace_id = '{traced}'")), 1);
+    assert!(!told.to_string().contains("something private"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn people_are_told_what_a_policy_mentions_on_sqlite() {
+    people_are_told_what_a_policy_mentions(Kind::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn people_are_told_what_a_policy_mentions_on_postgres() {
+    people_are_told_what_a_policy_mentions(Kind::Postgres).await;
+}
+
 // Whom to tell is read again with the rest of the configuration; the sweep that tells goes on all the while.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_changed_receiver_is_told_without_a_restart() {

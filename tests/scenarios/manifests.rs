@@ -44,22 +44,35 @@ async fn a_tenant_classifies_a_tool_for_itself() {
         let tool = json!({ "name": "search", "description": "Finds notes.", "inputSchema": { "type": "object" },
             "annotations": { "readOnlyHint": true, "openWorldHint": false } });
         let stub = Stub::with_definitions(vec![tool]).await;
-        let world = World::on(kind).upstream("notes", json!({ "url": stub.url() })).start();
+        let tool = json!({ "name": "weather", "description": "Tells the weather.", "inputSchema": { "type": "object" },
+            "annotations": { "readOnlyHint": true, "openWorldHint": false } });
+        let stranger = Stub::with_definitions(vec![tool]).await;
+        let world = World::on(kind)
+            .upstream("notes", json!({ "url": stub.url(), "trusted": true }))
+            .upstream("strange", json!({ "url": stranger.url() }))
+            .start();
         let agent = world.agent("a-1", "A1");
+        assert!(agent.tools("/strange/mcp").await.is_empty(), "nobody classified it");
         let admin = world.admin();
         assert!(agent.tools("/notes/mcp").await.is_empty(), "nobody classified it");
         assert!(agent.call("notes/search", json!({})).await.denied_by().contains(&"manifest".to_owned()));
         world
             .eventually(
-                "SELECT count(*) FROM tool_registry WHERE name = 'notes/search' AND risk_level = 'unclassified'",
-                1,
+                "SELECT count(*) FROM tool_registry WHERE name IN ('notes/search', 'strange/weather') AND risk_level = 'unclassified'",
+                2,
             )
             .await;
         let listed = world.api("GET", "/api/tools", &admin.key, None).await;
         let listed = listed.message();
-        let shown = &listed["tools"][0];
-        assert_eq!((&shown["tool"], &shown["state"]), (&json!("notes/search"), &json!("unclassified")), "{shown}");
-        assert_eq!(shown["suggestion"]["manifest"]["risk_level"], "READ_ONLY");
+        // What a server says of itself lowers a suggestion only where the operator trusts it, here as at the command line.
+        let printed = world.cli_json(&["manifest", "list"]);
+        for (name, level) in [("notes/search", "READ_ONLY"), ("strange/weather", "HIGH_WRITE")] {
+            for tools in [&listed["tools"], &printed] {
+                let shown = tools.as_array().unwrap().iter().find(|one| one["tool"] == name).unwrap();
+                assert_eq!(shown["state"], "unclassified", "{shown}");
+                assert_eq!(shown["suggestion"]["manifest"]["risk_level"], level, "{shown}");
+            }
+        }
 
         let good = json!({ "id": "notes/search", "domain": "notes", "risk_level": "READ_ONLY", "side_effects": false,
             "allowed_modes": ["SHADOW", "FULL_AUTO"] });

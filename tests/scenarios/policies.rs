@@ -81,6 +81,54 @@ async fn conditions_decide_over_arguments_on_postgres() {
     conditions_decide_over_arguments(Kind::Postgres).await;
 }
 
+// `log` and `notify` refuse nobody; they are heard, and told.
+async fn what_is_only_mentioned_is_in_the_trace_and_in_the_advice(kind: Kind) {
+    let stub = Stub::start(&["find", "pay"]).await;
+    let world = on(kind, &stub);
+    let agent = world.agent("a-1", "A3");
+    for (id, severity, requirement) in [("POL-LOG", "low", "log"), ("POL-TELL", "critical", "notify")] {
+        let new = policy(id, severity, &json!({ "tool": "crm/pay", "amount": { "gt": 100 } }), &json!(requirement));
+        assert_eq!(world.api("POST", "/api/policies", &world.admin_key, Some(new)).await.status, 201);
+    }
+    let both = ["POL-LOG", "POL-TELL"];
+    for (calls, (mode, told)) in [("shadow", 0), ("advisory", 2), ("enforce", 2)].into_iter().enumerate() {
+        for id in both {
+            if mode != "shadow" {
+                world.cli_json(&["policy", "mode", id, mode, "--tenant", "acme", "--yes"]);
+            }
+        }
+        world.live().await;
+        let answer = agent.call("crm/pay", json!({ "amount": 500 })).await;
+        assert_eq!((answer.decision().as_str(), stub.calls()), ("allow", calls + 1), "{mode}: {}", answer.text());
+        let message = answer.message();
+        let advice = message["result"]["_meta"]["io.portreeve/advice"].as_array().cloned().unwrap_or_default();
+        let mut rules: Vec<_> = advice.iter().filter_map(|one| one["rule"].as_str()).collect();
+        rules.sort_unstable();
+        assert_eq!(rules, &both[..told], "{mode}: {message}");
+        let context = "SELECT context FROM agent_traces WHERE agent_id = 'a-1' ORDER BY seq DESC LIMIT 1";
+        let context: Value = serde_json::from_str(&world.database.sql(context)).unwrap();
+        let verdicts = context["verdicts"].as_array().cloned().unwrap_or_default();
+        for id in both {
+            let said = verdicts.iter().find(|one| one["reason"]["rule"] == id).unwrap_or_else(|| panic!("{context}"));
+            assert_eq!((&said["plugin"], &said["verdict"]), (&json!("rules"), &json!("mention")), "{said}");
+            assert_eq!((&said["observed"], said["mode"].as_str().unwrap_or("enforce")), (&json!(true), mode), "{said}");
+        }
+    }
+    let answer = agent.call("crm/pay", json!({ "amount": 5 })).await;
+    assert!(answer.message()["result"]["_meta"]["io.portreeve/advice"].is_null(), "it does not apply");
+    assert_eq!(world.verify().0, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_only_mentioned_is_in_the_trace_and_in_the_advice_on_sqlite() {
+    what_is_only_mentioned_is_in_the_trace_and_in_the_advice(Kind::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_only_mentioned_is_in_the_trace_and_in_the_advice_on_postgres() {
+    what_is_only_mentioned_is_in_the_trace_and_in_the_advice(Kind::Postgres).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mode_is_in_force_on_both_nodes_without_a_restart() {
     let stub = Stub::start(&["find", "pay"]).await;

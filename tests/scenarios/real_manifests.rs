@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 const LEVELS: [&str; 4] = ["READ_ONLY", "PROPOSE_ONLY", "LOW_WRITE", "HIGH_WRITE"];
 
 /// Reviewed below the server's own `destructiveHint`. A hint that nobody reviewed counts; these were read, one by one.
-const REVIEWED: [(&str, &str); 23] = [
+const REVIEWED: [(&str, &str); 26] = [
     ("supabase/execute_sql", "each statement is classed by what it does"),
     ("notion/API-post-search", "a search that is sent as POST"),
     ("notion/API-query-data-source", "a search that is sent as POST"),
@@ -23,6 +23,9 @@ const REVIEWED: [(&str, &str); 23] = [
     ("notion/API-update-a-data-source", "the trash raises it"),
     ("notion/API-move-page", "can be moved back"),
     ("notion/API-update-page-markdown", "pages keep their history"),
+    ("slack/conversations_add_message", "policies find it as external communication"),
+    ("slack/reactions_add", "can be taken back"),
+    ("slack/reactions_remove", "can be added again"),
     ("slack/conversations_join", "can be left again"),
     ("slack/conversations_leave", "can be joined again"),
     ("slack/saved_clear_completed", "only a list of one's own"),
@@ -121,11 +124,15 @@ fn stdio(package: &str, arguments: &[&str], environment: &Value) -> Value {
 
 // Issue: shipped, reviewed manifests for the real tool lists.
 #[tokio::test(flavor = "multi_thread")]
-async fn supabase_has_31_tools() {
-    let features = "--features=account,database,debugging,development,functions,branching,storage";
-    let package = "@supabase/mcp-server-supabase/dist/cli.js";
-    let tools = listed("supabase", stdio(package, &["--access-token", "made-up", features], &json!({}))).await;
-    assert_eq!(tools.len(), 31);
+async fn supabase_has_32_tools() {
+    let outside = tempfile::tempdir().unwrap();
+    let (_mock, api) = servers::management_api(outside.path());
+    // What describes the documentation is asked of a server, so it is asked of the mock.
+    let content = format!("--content-api-url=http://127.0.0.1:{api}/content");
+    let features = "--features=account,database,debugging,development,docs,functions,branching,storage";
+    let arguments = ["--access-token", "made-up", features, content.as_str()];
+    let tools = listed("supabase", stdio("@supabase/mcp-server-supabase/dist/cli.js", &arguments, &json!({}))).await;
+    assert_eq!(tools.len(), 32);
     compare("supabase", &tools, &[]);
 }
 
@@ -142,10 +149,11 @@ async fn notion_has_24_tools() {
 async fn both_slack_servers_share_a_file() {
     let program = servers::module("slack-mcp-server-linux-amd64/bin/slack-mcp-server-linux-amd64");
     let newer = json!({ "command": program, "args": ["--transport", "stdio", "--no-cache"],
-        "env": { "SLACK_MCP_XOXP_TOKEN": "demo" } });
+        "env": { "SLACK_MCP_XOXP_TOKEN": "demo", "SLACK_MCP_ADD_MESSAGE_TOOL": "true", "SLACK_MCP_REACTION_TOOL": "true",
+            "SLACK_MCP_ATTACHMENT_TOOL": "true", "SLACK_MCP_MARK_TOOL": "true" } });
     let mut tools = listed("slack", newer).await;
     let archived = listed("slack", servers::archived_slack()).await;
-    assert_eq!((tools.len(), archived.len()), (18, 8));
+    assert_eq!((tools.len(), archived.len()), (22, 8));
     tools.extend(archived);
     compare("slack", &tools, &[]);
 }

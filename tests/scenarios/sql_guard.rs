@@ -4,15 +4,19 @@ use portreeve_tests::environment::installed;
 use portreeve_tests::{Kind, Stub, World, manifest};
 use serde_json::{Value, json};
 
-/// A gateway before a tool of this name that takes SQL in this argument.
+/// A gateway before a tool that reads, and whose SQL is handled so.
 async fn before(handling: Value) -> (World, Stub) {
+    before_a("READ_ONLY", handling).await
+}
+
+async fn before_a(level: &str, handling: Value) -> (World, Stub) {
     let tool = json!({ "name": "query", "description": "Asks the database.", "inputSchema": { "type": "object" } });
     let stub = Stub::with_definitions(vec![tool]).await;
     let world = World::on(Kind::Sqlite)
         .upstream("db", json!({ "url": stub.url() }))
         .manifest_file(
             "db",
-            json!({ "manifests": [manifest("db", "query", "READ_ONLY")], "handling": { "db/query": handling } }),
+            json!({ "manifests": [manifest("db", "query", level)], "handling": { "db/query": handling } }),
         )
         .start();
     (world, stub)
@@ -99,14 +103,101 @@ async fn sql_is_found_where_nobody_said_so() {
         (json!({ "query": "drop shipping suppliers" }), "allow"),
         (json!({ "text": "delete from notes" }), "allow"),
         (json!({ "query": 7 }), "allow"),
+        // However deep it lies.
+        (json!({ "sql": ["select 1", "drop table notes"] }), "deny"),
+        (json!({ "batch": [{ "id": 1 }, { "statement": "delete from notes" }] }), "deny"),
+        (json!({ "query": { "text": "delete from notes", "values": [] } }), "deny"),
+        (json!({ "options": { "retry": { "sql": "select 1; delete from notes" } } }), "deny"),
+        (json!({ "batch": [{ "sql": "select title from notes" }] }), "allow"),
+        (json!({ "query": { "match": { "title": "update the notes" } } }), "allow"),
+        (json!({ "rows": [["delete from notes"]], "filter": { "text": "drop table notes" } }), "allow"),
     ] {
         let answer = agent.call("db/query", arguments.clone()).await;
         assert_eq!(answer.decision(), expected, "{arguments}: {}", answer.text());
     }
-    assert_eq!(stub.calls(), 6);
+    assert_eq!(stub.calls(), 9);
     let (world, stub) = before(json!({ "sql": "off" })).await;
     let answer = world.agent("a-4", "A4").call("db/query", json!({ "query": "delete from notes" })).await;
     assert_eq!((answer.decision().as_str(), stub.calls()), ("allow", 1), "the operator knows better");
+}
+
+// A tool that writes may be sent SQL that nobody declared, but the call then counts as what that SQL does.
+#[tokio::test(flavor = "multi_thread")]
+async fn undeclared_sql_raises_a_write() {
+    let (world, stub) = before_a("LOW_WRITE", json!({})).await;
+    let (partial, full) = (world.agent("a-3", "A3"), world.agent("a-4", "A4"));
+    for (arguments, a3, a4) in [
+        (json!({ "sql": "drop table users" }), "deny", "approval_required"),
+        (json!({ "query": "DELETE FROM users" }), "deny", "approval_required"),
+        (json!({ "batch": [{ "statement": "truncate table users" }] }), "deny", "approval_required"),
+        (json!({ "sql": "insert into users values (1); drop table users" }), "deny", "approval_required"),
+        (json!({ "sql": "anything that is no statement" }), "deny", "approval_required"),
+        (json!({ "sql": "insert into users (name) values ('x')" }), "allow", "allow"),
+        (json!({ "sql": "select name from users" }), "allow", "allow"),
+        (json!({ "query": "drop shipping suppliers" }), "allow", "allow"),
+        (json!({ "query": { "match": { "title": "update the table" } } }), "allow", "allow"),
+    ] {
+        for (agent, expected) in [(&partial, a3), (&full, a4)] {
+            let answer = agent.call("db/query", arguments.clone()).await;
+            assert_eq!(answer.decision(), expected, "{arguments}: {}", answer.text());
+            assert!(!answer.denied_by().contains(&"sql_guard".to_owned()), "{arguments}: {}", answer.text());
+        }
+    }
+    assert_eq!(stub.calls(), 8, "only what was allowed arrived");
+}
+
+// A tool that nobody classified, where the operator only watches: the finding is in the trace, and is not obeyed.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_watched_is_read_and_recorded() {
+    let tool = json!({ "name": "query", "description": "Asks the database.", "inputSchema": { "type": "object" } });
+    let stub = Stub::with_definitions(vec![tool]).await;
+    let world = World::on(Kind::Sqlite).upstream("db", json!({ "url": stub.url(), "unclassified": "observe" })).start();
+    let agent = world.agent("a-3", "A3");
+    for (calls, (arguments, found)) in [
+        (json!({ "sql": "drop table users" }), true),
+        (json!({ "batch": [{ "query": "delete from users" }] }), true),
+        (json!({ "query": "drop shipping suppliers" }), false),
+        (json!({ "sql": "select 1" }), false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let answer = agent.call("db/query", arguments.clone()).await;
+        assert_eq!((answer.decision().as_str(), stub.calls()), ("allow", calls + 1), "{arguments}: {}", answer.text());
+        let context =
+            world.database.sql("SELECT context FROM agent_traces WHERE agent_id = 'a-3' ORDER BY seq DESC LIMIT 1");
+        let context: Value = serde_json::from_str(&context).unwrap();
+        let verdicts = context["verdicts"].as_array().cloned().unwrap_or_default();
+        let guard = verdicts.iter().find(|one| one["plugin"] == "sql_guard" && one["verdict"] == "deny");
+        assert_eq!(guard.map(|one| one["observed"].clone()), found.then(|| json!(true)), "{arguments}: {context}");
+    }
+}
+
+// Several arguments, and such as lie deeper, may be declared; what is not declared is looked for all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_manifest_names_several_places() {
+    let (world, stub) = before(
+        json!({ "sql": { "argument": ["first", "then.run"], "dialect": "postgres", "allowed_tables": ["notes"] } }),
+    )
+    .await;
+    let agent = world.agent("a-4", "A4");
+    for (arguments, expected) in [
+        (json!({ "first": "select * from notes" }), "allow"),
+        (json!({ "first": "select * from notes", "then": { "run": "select 1" } }), "allow"),
+        (json!({ "then": [{ "run": "select * from notes" }, { "run": "select 2" }] }), "allow"),
+        (json!({ "first": "select * from notes", "then": { "run": "delete from notes" } }), "deny"),
+        (json!({ "first": "select * from notes", "then": { "run": "select * from users" } }), "deny"),
+        (json!({ "then": [{ "run": "select * from notes" }, { "run": "drop table notes" }] }), "deny"),
+        (json!({ "first": "select * from notes", "then": { "run": 7 } }), "deny"),
+        (json!({ "first": "select * from notes", "sql": "drop table notes" }), "deny"),
+        (json!({ "first": "select * from notes", "more": [{ "query": "drop table notes" }] }), "deny"),
+        (json!({ "first": "select * from notes", "query": "drop shipping" }), "allow"),
+        (json!({ "other": "select * from notes" }), "deny"),
+    ] {
+        let answer = agent.call("db/query", arguments.clone()).await;
+        assert_eq!(answer.decision(), expected, "{arguments}: {}", answer.text());
+    }
+    assert_eq!(stub.calls(), 4);
 }
 
 // What is nested without end is refused and what is long is read; the gateway lives on.

@@ -59,6 +59,9 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(400, {"message": str(error)})
 
     def do_GET(self) -> None:
+        # Where the documentation is looked up: the server asks for the schema before it lists its tools.
+        if self.path.startswith("/content?"):
+            return self.answer(200, {"data": {"schema": "type Query { searchDocs(query: String!): String }"}})
         self.answer(404, {"message": f"the mock has no GET {self.path}"})
 
     def answer(self, status: int, document: object) -> None:

@@ -42,17 +42,23 @@ pub fn notion(directory: &Path) -> (Process, u16) {
 /// Supabase's server and the mock of the API behind it. What the mock executed is in `executed.log`, one statement a line. Over
 /// HTTP the server reads its features from each request's URL; the default ones would ask the internet.
 pub fn supabase(directory: &Path) -> (Process, Process, u16) {
-    let (api, port) = (free_port(), free_port());
-    let mut command = Command::new(installed("python/mcp/bin/python"));
-    command.arg(root().join("tests/servers/mock_management_api.py")).args(["--port", &api.to_string()]);
-    command.arg("--log").arg(directory.join("executed.log"));
-    let (mock, _) = started(&mut command, &directory.join("management.log"), api);
+    let (mock, api) = management_api(directory);
+    let port = free_port();
     let mut command = Command::new(node());
     command.arg(module("@supabase/mcp-server-supabase/dist/cli.js")).args(["--http", "--port"]);
     command.args([port.to_string(), "--api-url".into(), format!("http://127.0.0.1:{api}")]);
     command.args(["--secret-url-template".into(), format!("http://127.0.0.1:{api}/secret/{{ref}}/{{name}}")]);
     let (server, port) = started(&mut command, &directory.join("supabase.log"), port);
     (mock, server, port)
+}
+
+/// The mock of Supabase's own API, and of where its documentation is looked up (`/content`).
+pub fn management_api(directory: &Path) -> (Process, u16) {
+    let api = free_port();
+    let mut command = Command::new(installed("python/mcp/bin/python"));
+    command.arg(root().join("tests/servers/mock_management_api.py")).args(["--port", &api.to_string()]);
+    command.arg("--log").arg(directory.join("executed.log"));
+    started(&mut command, &directory.join("management.log"), api)
 }
 
 /// The archived server on stdio, as an upstream of the gateway.

@@ -187,7 +187,8 @@ impl Chain {
                 classified = true;
                 self.classify(exchange, &mut ruling);
             }
-            let lenient = is_lenient(plugin, *mode, watched);
+            let lenient =
+                is_lenient(plugin, *mode, watched) || (watched && exchange.run.is_none() && judges_sql(plugin));
             let name = plugin.name();
             if silent.contains(&name) {
                 continue;
@@ -325,4 +326,9 @@ fn law(exchange: &Exchange) -> Option<Objection> {
 /// The two plugins whose facts come from the manifest: without one, and where the operator only watches, they advise.
 fn judges_classification(plugin: &str) -> bool {
     plugin == "manifest" || plugin == "matrix"
+}
+
+/// What is watched is read, and nobody has said yet what its SQL may do. A tool agent's own limits hold all the same.
+fn judges_sql(plugin: &Plugin) -> bool {
+    plugin.name() == "sql_guard"
 }

@@ -60,6 +60,8 @@ pub struct Desk {
     pub judge: Arc<dyn Fn() -> (Arc<Chain>, Arc<Live>) + Send + Sync>,
     /// Upstreams whose tools are let through although nobody classified them.
     pub watched: Arc<dyn Fn() -> Vec<Namespace> + Send + Sync>,
+    /// Upstreams that the operator vouches for: what they say of their own tools may lower a suggested risk.
+    pub trusted: Arc<dyn Fn() -> Vec<Namespace> + Send + Sync>,
     /// Reads a tenant's manifest as the gateway will, over what the files say of the tool; or says what is wrong with it.
     pub manifest: ManifestReader,
     /// Nanoseconds since any moment: how long judges take.

@@ -18,6 +18,7 @@ mod follow;
 mod gates;
 mod members;
 mod mirrors;
+mod notices;
 mod opening;
 mod parts;
 mod record;

@@ -2,12 +2,16 @@
 //!
 //! The manifest is exactly five fields, written by an operator; a tool without one is assumed to be the worst there is.
 
+mod suggested;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::classification::{Autonomy, Classification, DecisionType, Reversibility, Risk, scale};
 use crate::names::ToolName;
 use crate::verdict::Verdict;
+
+pub use suggested::{Suggested, suggested};
 
 scale!(
     /// From harmless to critical.
@@ -152,7 +156,7 @@ impl ToolManifest {
 }
 
 /// What an upstream says about its own tool. A hint for an operator's draft, never a fact.
-pub fn suggest(id: ToolName, domain: &str, annotations: Option<&Value>) -> (ToolManifest, Classification) {
+fn suggest(id: ToolName, domain: &str, annotations: Option<&Value>) -> (ToolManifest, Classification) {
     let hint = |key: &str| annotations.and_then(|hints| hints.get(key)).and_then(Value::as_bool);
     let (read_only, destructive) = (hint("readOnlyHint").unwrap_or(false), hint("destructiveHint").unwrap_or(true));
     let (idempotent, open_world) = (hint("idempotentHint").unwrap_or(false), hint("openWorldHint").unwrap_or(true));

@@ -6,6 +6,7 @@ mod database;
 mod gate;
 mod history;
 mod live;
+mod notices;
 mod policies;
 mod spans;
 mod tenants;
@@ -33,7 +34,7 @@ use crate::trace::{Head, Trace, TraceDraft};
 pub use agents::{
     Actor, BuildError, BuildErrorKind, BuildRequest, Built, NoRunner, Progress, Runner, Told, ToolAgents,
 };
-pub use approvals::{Approvals, NoNotifier, Notifier, NotifyError};
+pub use approvals::{Approvals, Notifier, NotifyError};
 pub use database::{ColumnInfo, Model, ModelError, ReadLimits, ReadOnlyDatabase, Rows, TableInfo};
 pub use gate::{
     AskingRun, EvidenceAsked, EvidenceProvider, FoundRun, GateStore, NewCall, NewScenario, RUN_RACES, RunLine,
@@ -41,6 +42,7 @@ pub use gate::{
 };
 pub use history::{CallCursor, History, Invariant, Proof, Proofs, RecordedCall, ToolCount};
 pub use live::{LiveRows, LiveStore, NewSuspension, PinNews, PinRow, PinState, PinStore, Standing};
+pub use notices::{NoNotices, Notice, Notices};
 pub use policies::{
     AccessRow, AgentPolicyRow, DlpRow, ManifestRow, NewAccessPolicy, NewAgentPolicy, PolicyKind, PolicyStore, RuleType,
 };

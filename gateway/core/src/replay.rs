@@ -179,7 +179,7 @@ fn again(candidate: &Candidate<'_>, call: &RecordedCall) -> Result<(Decision, Im
     }
     let arguments = match arguments(call, &name) {
         Kept::Whole(arguments) => arguments,
-        Kept::Not(why) if reads_arguments(candidate, &principal, &tool) => return Err(why),
+        Kept::Not(why) if held_sql(&event.context) || reads_arguments(candidate, &principal, &tool) => return Err(why),
         Kept::Not(_) => None,
     };
     if event.context.get("context_hash").is_some() && reads_arguments(candidate, &principal, &tool) {
@@ -202,6 +202,15 @@ pub(crate) fn declared(context: &Value) -> Result<Option<Classification>, &'stat
         true => Err("recorded before what its agent called it was"),
         false => Ok(None),
     }
+}
+
+/// Whether something was said of its SQL, which may be found where no manifest names it.
+fn held_sql(context: &Value) -> bool {
+    let said = |list: &str, key: &str, word: &str| {
+        let all = context.get(list).and_then(Value::as_array).into_iter().flatten();
+        all.into_iter().any(|one| one.get(key).and_then(Value::as_str) == Some(word))
+    };
+    said("raised", "rule", "sql") || said("verdicts", "plugin", "sql_guard")
 }
 
 /// Whether the answer could depend on what was asked with the call.

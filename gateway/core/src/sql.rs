@@ -1,11 +1,15 @@
 //! What SQL in an argument does, and whether it may: asked of a [`SqlReader`], whose grammars live elsewhere.
 
+mod places;
+
 use serde::{Deserialize, Serialize};
 
 use crate::agents::{ALWAYS_DENIED, Security};
 use crate::classification::scale;
 use crate::manifest::RiskLevel;
 use crate::policies::Dialect;
+
+pub use places::SqlPlaces;
 
 /// Reads statements. One text is read once per call; the answer is kept beside the call (`content.rs`).
 pub trait SqlReader: Send + Sync {
@@ -106,6 +110,15 @@ impl SqlRead {
         Self { class: SqlClass::Invalid, kind: SqlKind::Unknown, refused, beyond_writing, tables, operations }
     }
 
+    /// The same where nothing is refused for how it is written: what a guard of writes would refuse counts as the worst instead.
+    #[must_use]
+    pub fn counted(mut self) -> Self {
+        if self.beyond_writing.take().is_some() {
+            self.kind = SqlKind::Unknown;
+        }
+        self
+    }
+
     /// The same under a tool agent's own limits: what it may never do is refused even where writing is the tool's business.
     #[must_use]
     pub fn within(mut self, security: &Security) -> Self {
@@ -167,7 +180,7 @@ impl SqlReader for NoSql {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SqlHandling {
-    /// Nothing: arguments that look like SQL are found by their names.
+    /// Nothing: arguments that look like SQL are found by their names, as they are beside those that are named.
     #[default]
     Unsaid,
     /// There is none, whatever its arguments are called.
@@ -196,11 +209,11 @@ impl SqlHandling {
     }
 }
 
-/// Which argument is SQL, and whose.
+/// Which arguments are SQL, and whose.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SqlArgument {
-    pub argument: String,
+    pub argument: SqlPlaces,
     pub dialect: Dialect,
     /// Absent: any table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -216,7 +229,7 @@ pub struct SqlArgument {
 
 impl SqlArgument {
     pub fn new(argument: &str, dialect: Dialect) -> Self {
-        let argument = argument.to_owned();
+        let argument = SqlPlaces::one(argument);
         Self { argument, dialect, allowed_tables: None, writes: None, functions: Vec::new(), several: false }
     }
 

@@ -16,6 +16,10 @@ pub enum Verdict {
     Pass,
     /// This call is known and may go, as far as this plugin sees.
     Grant,
+    /// Written down, and told to the caller where its policy is more than a shadow. It decides nothing.
+    Mention(Objection),
+    /// The same, and people are told as well where its policy is obeyed.
+    Notify(Objection),
     /// A human must say yes first.
     Escalate(Objection),
     Deny(Objection),

@@ -18,7 +18,7 @@ use gateway_core::definitions::{Definitions, Scanner};
 use gateway_core::gateway::{Gateway, Ports, Settings};
 use gateway_core::home::Home;
 use gateway_core::matrix::Matrix;
-use gateway_core::ports::{NoNotifier, Notifier, Peers, Seal, Upstream, Usage};
+use gateway_core::ports::{Notifier, Peers, Seal, Upstream, Usage};
 use gateway_core::refusal::Manner;
 use gateway_core::sql::SqlReader;
 use gateway_core::{Chain, Namespace, TenantId};
@@ -36,6 +36,7 @@ use crate::edge::sse::Conversations;
 use crate::limits::RateLimits;
 use crate::live::LiveRules;
 use crate::live::compile::compiler;
+use crate::notices::Herald;
 use crate::policy_files::{LoadedPolicies, load_for, load_other};
 use crate::seal::AeadSeal;
 use crate::sweep::{Sweep, ToTell};
@@ -98,6 +99,8 @@ pub struct Node {
     watching: AbortHandle,
     /// Looks after approvals.
     sweeping: AbortHandle,
+    /// Tells people what policies mention.
+    telling: AbortHandle,
     /// Told of approvals that wait.
     notifier: Arc<ToTell>,
     writer: Arc<AuditWriter>,
@@ -167,7 +170,8 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     let home = cluster::home(config);
     // Traces of carried requests name nodes by this.
     tracing::info!(node = %home.node, at = home.at.as_deref().unwrap_or("nowhere"), "this node among its peers");
-    let notifier = notifier(config)?;
+    let notifier = Arc::new(ToTell::from_pointee(notifier(config)?));
+    let (herald, telling) = Herald::start(Arc::clone(&notifier));
     let spans = telemetry::spans(config, &home)?;
     let ports = Ports {
         directory,
@@ -180,7 +184,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         once: store.once(),
         approvals: store.approvals(),
         runs: store.gate(),
-        notifier: notifier.clone().unwrap_or_else(|| Arc::new(NoNotifier)),
+        notices: Arc::new(herald),
         live: live.handle(),
         definitions: Arc::clone(&definitions),
         spans: spans.clone().map(|spans| spans as _),
@@ -195,7 +199,6 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         by_file || rows.load().tenants().any(|(_, rules)| rules.tool(tool).is_some())
     });
     gateway.replace_candidate(candidate.map(chain));
-    let notifier = Arc::new(ToTell::from_pointee(notifier));
     let told = Arc::clone(&notifier);
     let sweep = Sweep { desk: desk::without_rules(&store, config), notifier: told, seal: Arc::clone(&seal) };
     Ok(Node {
@@ -203,6 +206,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         gateway,
         store,
         sweeping: tokio::spawn(sweep.run()).abort_handle(),
+        telling,
         notifier,
         engine: Mutex::new(engine),
         watching: tokio::spawn(Arc::clone(&live).watch()).abort_handle(),
@@ -405,6 +409,7 @@ impl Node {
     pub async fn close(&self) {
         self.watching.abort();
         self.sweeping.abort();
+        self.telling.abort();
         let drawn = async {
             if let Some(spans) = &self.spans {
                 spans.close().await;

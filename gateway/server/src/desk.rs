@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::clock::SystemClock;
 use crate::compose::{chain, random_bytes};
-use crate::config::Config;
+use crate::config::{Config, UpstreamConfig};
 use crate::live;
 use crate::live::compile::compiler;
 use crate::policy_files::LoadedPolicies;
@@ -37,7 +37,8 @@ pub fn desk(store: &Store, config: &Config, judge: Judge) -> Desk {
         clock: Arc::new(SystemClock),
         random: Arc::new(random_bytes),
         judge,
-        watched: watched(config),
+        watched: named(config, |upstream| upstream.observe_unclassified),
+        trusted: named(config, |upstream| upstream.trusted),
         manifest: Arc::new(live::compile::tool),
         stopwatch: stopwatch(),
         program: concat!("portreeve ", env!("CARGO_PKG_VERSION")).into(),
@@ -92,10 +93,10 @@ async fn obeying(
     Ok(Arc::new(live::read_once(store.live().as_ref(), &obeyed).await?))
 }
 
-fn watched(config: &Config) -> Arc<dyn Fn() -> Vec<Namespace> + Send + Sync> {
-    let watched = config.upstreams.iter().filter(|(_, upstream)| upstream.observe_unclassified);
-    let watched: Vec<_> = watched.map(|(namespace, _)| namespace.clone()).collect();
-    Arc::new(move || watched.clone())
+fn named(config: &Config, is_meant: fn(&UpstreamConfig) -> bool) -> Arc<dyn Fn() -> Vec<Namespace> + Send + Sync> {
+    let meant = config.upstreams.iter().filter(|(_, upstream)| is_meant(upstream));
+    let meant: Vec<_> = meant.map(|(namespace, _)| namespace.clone()).collect();
+    Arc::new(move || meant.clone())
 }
 
 fn stopwatch() -> Arc<dyn Fn() -> u64 + Send + Sync> {

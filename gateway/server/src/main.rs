@@ -9,6 +9,7 @@ mod desk;
 mod edge;
 mod limits;
 mod live;
+mod notices;
 mod policy_files;
 mod seal;
 mod serve;

@@ -1,4 +1,4 @@
-//! Tells people that an approval waits: one signed POST, without the call's arguments.
+//! Tells people that an approval waits, or what a policy mentions: one signed POST, without the call's arguments.
 //!
 //! `portreeve-signature: t=UNIX,v1=HEX`, where HEX is HMAC-SHA256 over `t`, a full stop and the body, under the webhook's
 //! secret. Whoever sweeps decides when it is sent again.
@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use gateway_core::BoxError;
 use gateway_core::approvals::ApprovalRecord;
-use gateway_core::ports::{Notifier, NotifyError};
+use gateway_core::ports::{Notice, Notifier, NotifyError};
 use hmac::{Hmac, KeyInit, Mac};
 use http::{Method, Request, StatusCode, Uri, header};
 use http_body_util::Full;
@@ -80,6 +80,21 @@ impl Notifier for Webhook {
             "reasons": asked.reasons,
             "deadline": asked.deadline,
             "url": link,
+        });
+        self.post(body.to_string()).await.map_err(NotifyError)
+    }
+
+    async fn announce(&self, notice: &Notice) -> Result<(), NotifyError> {
+        let body = json!({
+            "type": "call.mentioned",
+            "trace_id": notice.trace,
+            "tenant": notice.tenant,
+            "agent": notice.agent,
+            "tool": notice.tool,
+            "risk": notice.classification.code(),
+            "decision": notice.decision,
+            "reasons": notice.reasons,
+            "at": notice.at,
         });
         self.post(body.to_string()).await.map_err(NotifyError)
     }

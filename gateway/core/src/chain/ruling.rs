@@ -17,8 +17,10 @@ pub struct Ruling {
     /// Why it is not `Allow`; strictest first.
     pub reasons: Vec<Reason>,
     pub heard: Vec<Heard>,
-    /// What advisory policies would have the caller know.
+    /// What advisory policies, and those that only mention something, would have the caller know.
     pub advice: Vec<Reason>,
+    /// What people are told of it.
+    pub notices: Vec<Reason>,
     /// The shortest time that an escalating policy gives a human.
     pub respond_within: Option<SignedDuration>,
     /// The rules that asked for a human.
@@ -50,6 +52,7 @@ impl Ruling {
             reasons: Vec::new(),
             heard: Vec::with_capacity(plugins),
             advice: Vec::new(),
+            notices: Vec::new(),
             respond_within: None,
             policy_ids: Vec::new(),
             policies: Arc::clone(policies),
@@ -86,7 +89,7 @@ impl Ruling {
     /// Every message that `hide` has other words for, wherever it is kept.
     pub(super) fn reword(&mut self, hide: impl Fn(&str) -> Option<String>) {
         let heard = self.heard.iter_mut().filter_map(|heard| heard.reason.as_mut());
-        for reason in self.reasons.iter_mut().chain(&mut self.advice).chain(heard) {
+        for reason in self.reasons.iter_mut().chain(&mut self.advice).chain(&mut self.notices).chain(heard) {
             if let Some(hidden) = hide(&reason.message) {
                 reason.message = hidden;
             }
@@ -102,13 +105,16 @@ impl Ruling {
 
     pub(super) fn hear(&mut self, plugin: &'static str, opinion: Opinion, lenient: bool) {
         let Opinion { verdict, mode } = opinion;
-        let obeyed = mode == PolicyMode::Enforce;
+        let tells = matches!(verdict, Verdict::Notify(_));
+        let mentions = tells || matches!(verdict, Verdict::Mention(_));
+        let obeyed = mode == PolicyMode::Enforce && !mentions;
         // Asking for a human's yes is also an answer: the call is known, and only the human is missing.
         let speaks = verdict != Verdict::Pass;
         self.granted |= obeyed && (matches!(verdict, Verdict::Grant | Verdict::Escalate(_)) || (lenient && speaks));
         let (word, decision, objection) = match verdict {
             Verdict::Pass => return,
             Verdict::Grant => ("grant", Decision::Allow, None),
+            Verdict::Mention(objection) | Verdict::Notify(objection) => ("mention", Decision::Allow, Some(objection)),
             Verdict::Escalate(objection) => ("escalate", Decision::ApprovalRequired, Some(objection)),
             Verdict::Deny(objection) => ("deny", Decision::Deny, Some(objection)),
         };
@@ -126,8 +132,11 @@ impl Ruling {
         if !observed {
             self.decision = self.decision.max(decision);
             self.reasons.extend(reason.clone());
-        } else if mode == PolicyMode::Advisory && !lenient {
+        } else if (mode == PolicyMode::Advisory || (mentions && mode == PolicyMode::Enforce)) && !lenient {
             self.advice.extend(reason.clone());
+        }
+        if tells && mode == PolicyMode::Enforce && !lenient {
+            self.notices.extend(reason.clone());
         }
         let observed = observed && reason.is_some();
         self.heard.push(Heard { plugin, verdict: word, reason, mode, observed, remedy });

@@ -139,8 +139,16 @@ fn watching_an_unclassified_tool_softens_only_what_judges_its_class() {
     let manifest = || (judge("manifest", |_| Verdict::deny("unclassified", "no manifest")), ENFORCE);
     let ruling = rule(vec![manifest()], unclassified());
     assert_eq!(ruling.decision, Decision::Allow);
-    let guard = (judge("sql_guard", |_| Verdict::deny("write", "no")), ENFORCE);
-    assert_eq!(rule(vec![manifest(), guard], unclassified()).decision, Decision::Deny);
+    let rules = (judge("rules", |_| Verdict::deny("POL-1", "no")), ENFORCE);
+    assert_eq!(rule(vec![manifest(), rules], unclassified()).decision, Decision::Deny);
+    let guard = || (judge("sql_guard", |_| Verdict::deny("write", "no")), ENFORCE);
+    let ruling = rule(vec![manifest(), guard()], unclassified());
+    assert!(ruling.decision == Decision::Allow && ruling.heard.iter().all(|heard| heard.observed), "{ruling:?}");
+    let security = Arc::new(crate::agents::Security::default());
+    let (slug, task, trace_id) = ("s".parse().unwrap(), uuid::Uuid::nil(), TraceId::from_uuid(uuid::Uuid::nil()));
+    let step = crate::agents::RunStep { organization: "demo".into(), slug, task, step: 1, of: 1, trace_id, security };
+    let in_a_run = Exchange { run: Some(Arc::new(step)), ..unclassified() };
+    assert_eq!(rule(vec![manifest(), guard()], in_a_run).decision, Decision::Deny);
     assert_eq!(rule(vec![manifest()], exchange(None, false)).decision, Decision::Deny);
 }
 

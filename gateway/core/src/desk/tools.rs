@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Desk, DeskError, Note, Who};
 use crate::definitions::Standing;
-use crate::manifest::{Contradiction, GOVERNANCE, ToolManifest, suggest};
+use crate::manifest::{Contradiction, GOVERNANCE, Suggested, ToolManifest, suggested};
 use crate::names::{TenantId, ToolName};
 use crate::ports::{ManifestRow, PinRow, PinState, RegisteredTool};
 use crate::trace::EventType;
@@ -54,6 +54,7 @@ impl Desk {
         let (chain, live) = self.in_force();
         let rules = live.rules_of(Some(tenant));
         let pins = self.pins.pins().await?;
+        let trusted = (self.trusted)();
         let mut tools = Vec::new();
         let registered = self.registry.registered(tenant).await?;
         let version = |tool: &RegisteredTool| json!({"version": tool.version, "is_recommended": tool.is_recommended, "active": tool.is_active});
@@ -77,9 +78,10 @@ impl Desk {
             let (key, said) = match known {
                 Some(known) => ("policy", about(&known.manifest, known.classification.code())),
                 None => {
-                    let domain = name.namespace().to_owned();
-                    let (manifest, class) = suggest(name.clone(), &domain, tool.metadata.get("annotations"));
-                    ("suggestion", about(&manifest, class.code()))
+                    let is_trusted = trusted.iter().any(|one| one.as_str() == name.namespace());
+                    let Suggested { manifest, classification, .. } =
+                        suggested(&name, tool.metadata.get("annotations"), None, is_trusted);
+                    ("suggestion", about(&manifest, classification.code()))
                 }
             };
             if let Some(fields) = document.as_object_mut() {

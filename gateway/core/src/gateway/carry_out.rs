@@ -58,11 +58,13 @@ impl Gateway {
         match errand.chain.admit(exchange) {
             Ok((permit, mut ruling)) => {
                 errand.story.asked(permit.exchange(), &errand.chain);
+                self.announce(permit.exchange(), &mut ruling);
                 self.compare(permit.exchange(), &mut ruling);
                 self.carry_out(errand, permit, ruling).await
             }
             Err((exchange, mut ruling)) => {
                 errand.story.asked(&exchange, &errand.chain);
+                self.announce(&exchange, &mut ruling);
                 self.compare(&exchange, &mut ruling);
                 match ruling.decision {
                     Decision::ApprovalRequired => self.approve(errand, exchange, ruling, telling).await,

@@ -15,7 +15,7 @@ use crate::identity::Credential;
 use crate::lists::ListFilter;
 use crate::live::LiveHandle;
 use crate::ports::{
-    Approvals, AuditBuffer, Clock, Directory, GateStore, Notifier, Once, Peers, Seal, Spans, ToolRegistry, Usage,
+    Approvals, AuditBuffer, Clock, Directory, GateStore, Notices, Once, Peers, Seal, Spans, ToolRegistry, Usage,
 };
 use crate::refusal::Manner;
 
@@ -73,7 +73,8 @@ pub struct Ports {
     pub peers: Arc<dyn Peers>,
     pub once: Arc<dyn Once>,
     pub approvals: Arc<dyn Approvals>,
-    pub notifier: Arc<dyn Notifier>,
+    /// Whoever is told what policies would have people know.
+    pub notices: Arc<dyn Notices>,
     /// The runs that gates on traffic are bound to.
     pub runs: Arc<dyn GateStore>,
     /// The rows that take effect while running.

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::StoreError;
+use super::{Notice, StoreError};
 use crate::BoxError;
 use crate::approvals::{ApprovalQuery, ApprovalRecord, DecideError, Decided, Decider, NewApproval, Swept};
 use crate::names::{TenantId, TraceId};
@@ -50,18 +50,10 @@ pub trait Approvals: Send + Sync {
 #[error("nobody could be told")]
 pub struct NotifyError(#[source] pub BoxError);
 
-/// Tells people that something waits for them.
+/// Tells people that something waits for them, or that something happened.
 #[async_trait]
 pub trait Notifier: Send + Sync {
     async fn tell(&self, approval: &ApprovalRecord, link: &str) -> Result<(), NotifyError>;
-}
-
-/// Nobody asked to be told.
-pub struct NoNotifier;
-
-#[async_trait]
-impl Notifier for NoNotifier {
-    async fn tell(&self, _approval: &ApprovalRecord, _link: &str) -> Result<(), NotifyError> {
-        Ok(())
-    }
+    /// The same of something that a policy only mentions.
+    async fn announce(&self, notice: &Notice) -> Result<(), NotifyError>;
 }

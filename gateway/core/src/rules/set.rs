@@ -187,7 +187,15 @@ impl AgentPolicy {
             None if !self.fails_closed() => return None,
             None => self.condition.unknown(context),
             Some(true) => match self.requirement.met(context) {
-                Met::Yes | Met::Mention(_) => return None,
+                Met::Yes => return None,
+                Met::Mention(word) => {
+                    let message = format!("{}: this is mentioned (`{word}`)", self.name);
+                    let objection = Objection::new(self.policy_id.clone(), message);
+                    return Some(match word {
+                        "notify" => Verdict::Notify(objection),
+                        _ => Verdict::Mention(objection),
+                    });
+                }
                 Met::NeedsHuman => return Some(self.objects("it needs a human's approval", None)),
                 Met::No(why) => {
                     let other = self.requirement.reads_fields().then(|| Remedy::Arguments(why.clone()));

@@ -223,11 +223,12 @@ fn what_a_policy_requires_decides_its_verdict_and_its_mode_what_that_is_worth() 
         ],
         &exchange,
     );
-    assert_eq!(said.len(), 4, "{said:?}");
+    assert_eq!(said.len(), 5, "{said:?}");
     assert!(matches!(&said[0].verdict, Verdict::Escalate(why) if why.respond_within.unwrap().as_secs() == 3600));
     assert!(matches!(&said[1].verdict, Verdict::Deny(why) if matches!(why.remedy, Some(Remedy::Arguments(_)))));
-    assert!(matches!(&said[2].verdict, Verdict::Escalate(why) if why.message.contains("action_type")));
-    assert_eq!((said[3].mode, matches!(said[3].verdict, Verdict::Deny(_))), (PolicyMode::Shadow, true));
+    assert!(matches!(&said[2].verdict, Verdict::Notify(why) if why.message.contains("notify")));
+    assert!(matches!(&said[3].verdict, Verdict::Escalate(why) if why.message.contains("action_type")));
+    assert_eq!((said[4].mode, matches!(said[4].verdict, Verdict::Deny(_))), (PolicyMode::Shadow, true));
 }
 
 /// The index may only leave out what would have said nothing.

@@ -126,7 +126,7 @@ impl Bench {
             peers: seen.clone(),
             once: seen.clone(),
             approvals: Arc::new(NoApprovals),
-            notifier: Arc::new(NoNotifier),
+            notices: Arc::new(NoNotices),
             runs: seen.runs.clone(),
             live: seen.live.clone(),
             definitions: Arc::default(),

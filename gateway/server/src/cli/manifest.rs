@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use gateway_core::manifest::suggest;
+use gateway_core::manifest::{Suggested, suggested};
 use gateway_core::ports::{RegisteredTool, Tenant};
 use gateway_core::{Namespace, Policies, ToolName};
 use serde_json::{Value, json};
@@ -54,7 +54,11 @@ pub async fn run(verb: ManifestVerb) -> Result<(), Failure> {
 }
 
 async fn list(args: &ListTools) -> Result<(), Failure> {
-    let policies = load_for(&args.common.place.config()?)?.policies;
+    let config = args.common.place.config()?;
+    let policies = load_for(&config)?.policies;
+    let trusts = |name: &ToolName| {
+        config.upstreams.iter().any(|(space, upstream)| upstream.trusted && space.as_str() == name.namespace())
+    };
     let store = args.common.store().await?;
     let tenants = match &args.tenant {
         Some(name) => vec![tenant_named(&store, name).await?],
@@ -68,7 +72,7 @@ async fn list(args: &ListTools) -> Result<(), Failure> {
             registered
                 .iter()
                 .filter(|tool| !tool.is_accepted_form())
-                .filter_map(|tool| described(tenant, tool, &policies)),
+                .filter_map(|tool| described(tenant, tool, &policies, &trusts)),
         );
     }
     let pinned = store.pins().pins().await?;
@@ -88,15 +92,20 @@ async fn list(args: &ListTools) -> Result<(), Failure> {
 }
 
 /// One tool: what the policies say of it or, where they say nothing, what an operator might write.
-fn described(tenant: &Tenant, tool: &RegisteredTool, policies: &Policies) -> Option<Value> {
+fn described(
+    tenant: &Tenant,
+    tool: &RegisteredTool,
+    policies: &Policies,
+    trusts: &dyn Fn(&ToolName) -> bool,
+) -> Option<Value> {
     let name: ToolName = tool.name.parse().ok()?;
     let about = |manifest: Value, code: String| json!({"manifest": manifest, "classification": code});
     let mut document = json!({"tenant": tenant.name, "tool": name, "active": tool.is_active});
     let (state, key, said) = match policies.tool(&name) {
         Some(known) => ("classified", "policy", about(json!(known.manifest), known.classification.code())),
         None => {
-            let domain = name.namespace().to_owned();
-            let (manifest, classification) = suggest(name, &domain, tool.metadata.get("annotations"));
+            let Suggested { manifest, classification, .. } =
+                suggested(&name, tool.metadata.get("annotations"), None, trusts(&name));
             ("unclassified", "suggestion", about(json!(manifest), classification.code()))
         }
     };
@@ -142,6 +151,7 @@ mod tests {
         for (name, annotations, state, level) in [
             ("crm/delete_contact", json!({"readOnlyHint": true}), "classified", "HIGH_WRITE"),
             ("notes/search", json!({"readOnlyHint": true}), "unclassified", "READ_ONLY?"),
+            ("other/search", json!({"readOnlyHint": true}), "unclassified", "HIGH_WRITE?"),
             ("notes/drop", json!({}), "unclassified", "HIGH_WRITE?"),
         ] {
             let tool = RegisteredTool {
@@ -155,7 +165,8 @@ mod tests {
                 risk_level: "unclassified".into(),
                 is_active: true,
             };
-            let shown = row(&described(&tenant, &tool, &policies).unwrap());
+            let trusts = |name: &ToolName| name.namespace() == "notes";
+            let shown = row(&described(&tenant, &tool, &policies, &trusts).unwrap());
             assert_eq!((shown.get(2).unwrap().as_str(), shown.get(5).unwrap().as_str()), (state, level), "{name}");
         }
     }

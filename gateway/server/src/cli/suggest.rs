@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use gateway_core::manifest::suggest;
+use gateway_core::manifest::{Suggested, suggested};
 use gateway_core::ports::ToolDefinition;
 use gateway_core::{Classification, Namespace, Policies, Principal, RiskLevel, ToolManifest, ToolName};
 use gateway_upstream::list_tools;
@@ -95,7 +95,12 @@ fn draft(
     let mut manifests = String::new();
     let mut handling = String::new();
     for tool in tools {
-        let Suggested { manifest, classification, notes } = suggested(namespace, tool, policies, trusted);
+        let Suggested { manifest, classification, notes } = suggested(
+            &tool.name,
+            tool.definition.get("annotations"),
+            policies.tool(&tool.name).map(|known| &**known),
+            trusted,
+        );
         let about = tool.definition.get("description").and_then(Value::as_str).map(comment);
         manifests += &entry(&manifest, about.into_iter().chain(notes));
         handling += &handled(tool, &manifest, classification, beside);
@@ -167,47 +172,6 @@ fn said(name: &str, written: &Value) -> String {
     let fields = written.as_object().into_iter().flatten();
     let lines: String = fields.map(|(key, value)| format!("    {}: {value}\n", scalar(key))).collect();
     if lines.is_empty() { lines } else { format!("  {}:\n{lines}", scalar(name)) }
-}
-
-struct Suggested {
-    manifest: ToolManifest,
-    classification: Classification,
-    /// What the server claims and the draft does not follow.
-    notes: Vec<String>,
-}
-
-/// The stricter of what the server says and what is known already.
-fn suggested(namespace: &Namespace, tool: &ToolDefinition, policies: &Policies, trusted: bool) -> Suggested {
-    let said = tool.definition.get("annotations");
-    let (claimed, classification) = suggest(tool.name.clone(), namespace.as_str(), said);
-    let Some(known) = policies.tool(&tool.name) else {
-        // What nobody reviewed and nobody vouches for is taken for the worst, whatever it says of itself.
-        let (worst, severest) = suggest(tool.name.clone(), namespace.as_str(), None);
-        if trusted || claimed.risk_level >= worst.risk_level {
-            return Suggested { manifest: claimed, classification, notes: Vec::new() };
-        }
-        let note = format!("the server says {}; it is not marked `trusted`", claimed.risk_level);
-        return Suggested { manifest: worst, classification: severest, notes: vec![note] };
-    };
-    let mut notes = Vec::new();
-    let manifest = if claimed.risk_level > known.manifest.risk_level {
-        notes.push(format!("raised from {}: the server says {}", known.manifest.risk_level, claimed.risk_level));
-        // A higher level opens a tool to nobody to whom it was closed, and policies find it by the same domain.
-        let mut modes = claimed.allowed_modes.clone();
-        modes.retain(|mode| known.manifest.allowed_modes.contains(mode));
-        if modes.is_empty() {
-            let before: Vec<_> = known.manifest.allowed_modes.iter().map(|mode| mode.as_str()).collect();
-            notes.push(format!("no mode is left of {}: take the tool out, or choose anew", before.join(", ")));
-            modes.clone_from(&claimed.allowed_modes);
-        }
-        ToolManifest { domain: known.manifest.domain.clone(), allowed_modes: modes, ..claimed }
-    } else {
-        if claimed.risk_level < known.manifest.risk_level {
-            notes.push(format!("the server says {}; {} stays", claimed.risk_level, known.manifest.risk_level));
-        }
-        known.manifest.clone()
-    };
-    Suggested { manifest, classification: classification.raised_to(known.classification), notes }
 }
 
 fn heading(namespace: &Namespace) -> String {

@@ -33,7 +33,15 @@ pub fn console(node: &Arc<Node>, config: &Config, runner: Arc<dyn Runner>, drain
             engine.namespaces().into_iter().filter(watches).collect()
         }
     };
-    let desk = Arc::new(Desk { watched: Arc::new(watched), ..desk::desk(&node.store, config, judge) });
+    let trusted = {
+        let node = Arc::clone(node);
+        move || lock(&node.configured).trusted()
+    };
+    let desk = Arc::new(Desk {
+        watched: Arc::new(watched),
+        trusted: Arc::new(trusted),
+        ..desk::desk(&node.store, config, judge)
+    });
     let seal = Arc::clone(&node.seal);
     let node = ConsoleNode { node: Arc::clone(node), drain: Arc::clone(drain), address };
     Console { node: Arc::new(node), desk, live, seal, runner }

@@ -96,6 +96,12 @@ impl Configured {
         Ok(Self(changed))
     }
 
+    /// Those whose word about their own tools may lower a suggested risk.
+    pub fn trusted(&self) -> Vec<Namespace> {
+        let trusted = self.0.iter().filter(|(_, built)| built.from.own.trusted);
+        trusted.map(|(namespace, _)| namespace.clone()).collect()
+    }
+
     /// Where each is, fit for a screen.
     pub fn addresses(&self) -> BTreeMap<Namespace, String> {
         self.0.iter().map(|(namespace, built)| (namespace.clone(), built.from.own.transport.shown())).collect()

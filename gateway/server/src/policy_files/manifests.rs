@@ -287,14 +287,14 @@ fn soundly(
     Handling { action_type, raises, sql, context, self_modifying, dlp, schema_off, injection, gate }
 }
 
-/// `off` (which YAML may read as false), or which argument it is. What cannot be read stays what is found by name.
+/// `off` (which YAML may read as false), or which arguments it is. What cannot be read stays what is found by name.
 fn read_sql(written: Value, path: &str, problems: &mut Problems) -> SqlHandling {
     if written == "off" || written == false {
         return SqlHandling::Off;
     }
     let Some(sql) = read::<SqlArgument>(written, path, problems) else { return SqlHandling::Unsaid };
-    if sql.argument.trim().is_empty() {
-        problems.say(format!("{path}.argument"), "must name the argument that holds the SQL");
+    if let Some(what) = sql.argument.problem() {
+        problems.say(format!("{path}.argument"), what);
     }
     for (field, names) in
         [("allowed_tables", sql.allowed_tables.as_deref().unwrap_or_default()), ("functions", &sql.functions)]

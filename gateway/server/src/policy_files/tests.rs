@@ -1,6 +1,8 @@
 //! Policy directories, good and broken.
 #![allow(clippy::unwrap_used)]
 
+mod starters;
+
 use std::fs;
 use std::path::Path;
 
@@ -202,6 +204,10 @@ fn handling_may_only_raise_and_only_known_tools() {
                 "handling.n/a.sql.argument: must name the argument that holds the SQL",
                 "handling.n/a.sql.allowed_tables[0]: must not be empty",
             ],
+        ),
+        (
+            "  n/a: { sql: { argument: [q, q], dialect: sqlite } }",
+            vec!["handling.n/a.sql.argument: `q` is named twice"],
         ),
         (
             "  n/a: { clasification: 1 }",

@@ -79,7 +79,7 @@ contract! {
         deadlines_are_swept_and_records_repaired, what_is_stopped_is_frozen, an_agent_may_wait_for_so_many,
         people_are_told_once, what_ended_long_ago_is_removed,;
     schema:
-        every_table_has_its_columns, defaults_are_the_seeds, what_the_checks_forbid_is_refused,
+        every_table_has_its_columns, defaults_are_the_seeds, a_registry_entry_needs_a_name_and_a_schema, what_the_checks_forbid_is_refused,
         unique_keys_hold, an_agents_keys_go_with_it, tenants_are_organizations,;
     tenants:
         tenants_are_found_by_name_and_id, an_agent_and_its_key_are_one, refused_agents_leave_nothing,

@@ -143,6 +143,30 @@ pub async fn defaults_are_the_seeds(stage: &Stage) {
     }
 }
 
+// acceptance 55: a registry entry needs a name, a version and a schema; whatever else it says, it has an id, and without a risk it
+// is `unclassified`.
+pub async fn a_registry_entry_needs_a_name_and_a_schema(stage: &Stage) {
+    let tenant = tenant(stage).await;
+    for (columns, values, good) in [
+        ("name, version, schema", "'crm/find', '1', '{}'", true),
+        ("version, schema", "'2', '{}'", false),
+        ("name, schema", "'crm/find', '{}'", false),
+        ("name, version", "'crm/find', '3'", false),
+        ("name, version, schema", "NULL, '4', '{}'", false),
+        ("name, version, schema", "'crm/find', NULL, '{}'", false),
+        ("name, version, schema", "'crm/find', '5', NULL", false),
+        ("name, version, schema", "'crm/find', '6', 'no json'", false),
+        ("id, name, version, schema", "NULL, 'crm/find', '7', '{}'", false),
+        ("name, version, schema, risk_level", "'crm/find', '8', '{}', 'LOW_WRITE'", true),
+    ] {
+        let insert = format!("INSERT INTO tool_registry (tenant_id, {columns}) VALUES ('{tenant}', {values})");
+        assert_eq!(stage.execute(insert.clone()).await.is_ok(), good, "{insert}");
+    }
+    let levels = stage.texts("SELECT risk_level FROM tool_registry ORDER BY version").await;
+    assert_eq!(levels, [Some("unclassified".to_owned()), Some("LOW_WRITE".to_owned())]);
+    assert_eq!(stage.count("tool_registry WHERE id IS NULL").await, 0);
+}
+
 // acceptance 1, acceptance 3, acceptance 4: autonomy A6, max_risk R5, status x, and the enums of traces and policies.
 pub async fn what_the_checks_forbid_is_refused(stage: &Stage) {
     let tenant = tenant(stage).await;

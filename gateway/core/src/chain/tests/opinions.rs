@@ -52,6 +52,35 @@ fn only_what_is_enforced_counts_and_only_advice_is_told() {
 }
 
 #[test]
+fn a_mention_is_heard_told_and_never_counted() {
+    let mention = |mode| Opinion::new(Verdict::Mention(Objection::new("P-1", "by the way")), mode);
+    for (mode, told) in [(PolicyMode::Shadow, 0), (PolicyMode::Advisory, 1), (PolicyMode::Enforce, 1)] {
+        let ruling = rule(with(vec![mention(mode)]), read());
+        assert_eq!((ruling.decision, ruling.advice.len(), ruling.reasons.len()), (Decision::Allow, told, 0), "{mode}");
+        let heard = ruling.heard.last().unwrap();
+        assert_eq!((heard.verdict, heard.mode, heard.observed), ("mention", mode, true));
+        assert!(ruling.notices.is_empty());
+        let notify = Opinion::new(Verdict::Notify(Objection::new("P-1", "by the way")), mode);
+        let ruling = rule(with(vec![notify]), read());
+        let people = usize::from(mode == PolicyMode::Enforce);
+        assert_eq!(
+            (ruling.decision, ruling.advice.len(), ruling.notices.len()),
+            (Decision::Allow, told, people),
+            "{mode}"
+        );
+        let alone = vec![(Plugin::Judge(Box::new(Many(vec![mention(mode)]))), ENFORCE)];
+        assert_eq!(rule(alone, read()).decision, Decision::Deny, "it grants nothing");
+        let watched = vec![(Plugin::Judge(Box::new(Many(vec![mention(mode)]))), OBSERVE)];
+        let ruling = rule(watched, read());
+        assert_eq!(
+            (ruling.decision, ruling.advice.len()),
+            (Decision::Deny, 0),
+            "a judge that only observes tells nobody"
+        );
+    }
+}
+
+#[test]
 fn the_shortest_time_and_every_policy_that_asks_are_kept() {
     let ask = |rule: &'static str, minutes| {
         let time = Some(SignedDuration::from_mins(minutes));
