@@ -81,15 +81,15 @@ impl Expected {
         if self.ended {
             return Err(format!("an event after the result: {}", excerpt(data)));
         }
-        let (events, last) = match self.payload {
-            Payload::Stream { events, .. } => (events, stream_text(self.seed, events)),
-            Payload::Json(size) => (0, echo_text(self.seed, size)),
+        let (events, size, last) = match self.payload {
+            Payload::Stream { events, size, .. } => (events, size, stream_text(self.seed, events)),
+            Payload::Json(size) => (0, size, echo_text(self.seed, size)),
         };
         if self.seen == events {
             self.ended = true;
             return result(data, self.id, &last);
         }
-        let expected = event_text(self.seed, self.seen);
+        let expected = event_text(self.seed, self.seen, size);
         self.seen += 1;
         if text_after(data, b"\"data\":\"", &expected) && memmem::find(data, b"\"notifications/message\"").is_some() {
             return Ok(());
@@ -163,6 +163,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use crate::content::EVENT_TEXT;
 
     fn body(id: u64, text: &Text) -> Vec<u8> {
         let mut out =
@@ -193,7 +194,7 @@ mod tests {
         let mut out = Vec::new();
         for index in events {
             out.extend_from_slice(br#"data: {"method":"notifications/message","params":{"data":""#);
-            event_text(seed, *index).write(&mut out);
+            event_text(seed, *index, EVENT_TEXT).write(&mut out);
             out.extend_from_slice(format!("\"}}}}{ending}{ending}").as_bytes());
         }
         out.extend_from_slice(b"data: ");
@@ -204,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_stream_must_be_whole_and_in_order() {
-        let payload = Payload::Stream { events: 3, burst: 1 };
+        let payload = Payload::Stream { events: 3, size: EVENT_TEXT, burst: 1 };
         for (case, bytes, right) in [
             ("whole", stream(9, &[0, 1, 2], 3, "\n"), true),
             ("crlf", stream(9, &[0, 1, 2], 3, "\r\n"), true),

@@ -1,17 +1,17 @@
 //! The command line of `compare`, and what follows from it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::content::Payload;
+use crate::content::{EVENT_TEXT, LONGEST, Payload};
 use crate::error::{Context, Failure, Result};
 use crate::request::Era;
 use crate::stage::{DIRECT, FULL, NGINX, POSTGRES, SQLITE};
 
-const PAYLOADS: [&str; 4] = ["200b", "4k", "64k", "stream"];
+pub const PAYLOADS: [&str; 6] = ["200b", "4k", "64k", "stream", "stream-4k", "stream-64k"];
 
 /// Measures the same MCP calls direct, through nginx and through Portreeve, in interleaved rounds on this machine.
 #[derive(Debug, Parser)]
@@ -67,10 +67,10 @@ pub struct Options {
     /// Leave Portreeve out; the report says NOT MEASURED
     #[arg(long)]
     pub without_portreeve: bool,
-    /// Policies in force besides the manifests of the bench tools, if the directory exists
-    #[arg(long, default_value = "policies")]
-    pub policies: PathBuf,
-    /// Targets (direct, nginx, portreeve-sqlite, portreeve-postgres, portreeve-full, peers by name) and payloads (200b, 4k, 64k, stream) to measure
+    /// Policies in force besides the manifests of the bench tools [default: the repository's own]
+    #[arg(long)]
+    pub policies: Option<PathBuf>,
+    /// Targets (direct, nginx, portreeve-sqlite, portreeve-postgres, portreeve-full, peers by name) and payloads (200b, 4k, 64k, stream, stream-4k, stream-64k) to measure
     #[arg(long, value_delimiter = ',')]
     pub only: Vec<String>,
     /// Write every sample to this file as JSON
@@ -92,6 +92,12 @@ impl Options {
             return Err(Failure::new("--rounds and --connections must not be 0, --seconds is from 0.1 to 600"));
         }
         Ok(())
+    }
+
+    /// Without them the built-in ones would be in force, and passing on would be measured with every detector at work.
+    pub fn policies(&self) -> PathBuf {
+        let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../policies");
+        self.policies.clone().unwrap_or_else(own)
     }
 
     pub fn rounds(&self) -> u32 {
@@ -118,7 +124,9 @@ impl Options {
             Payload::Json(200),
             Payload::Json(4096),
             Payload::Json(65536),
-            Payload::Stream { events: 500, burst: self.burst },
+            Payload::Stream { events: 500, size: EVENT_TEXT, burst: self.burst },
+            Payload::Stream { events: 100, size: 4096, burst: self.burst },
+            Payload::Stream { events: 20, size: LONGEST, burst: self.burst },
         ]
         .into_iter()
         .filter(|payload| !names_payloads || self.only.contains(&payload.label()))
@@ -165,9 +173,9 @@ mod tests {
     fn only_narrows_targets_and_payloads_apart() {
         for (only, nginx, postgres, payloads) in [
             ("200b", true, true, 1),
-            ("nginx", true, false, 4),
+            ("nginx", true, false, 6),
             ("nginx,4k,stream", true, false, 2),
-            ("direct,portreeve-postgres", false, true, 4),
+            ("direct,portreeve-postgres", false, true, 6),
         ] {
             let options = parse(&["--only", only]);
             options.check().unwrap();

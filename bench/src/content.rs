@@ -11,7 +11,7 @@ pub const EVENT_TEXT: usize = 80;
 pub const LEGACY: &str = "2025-11-25";
 pub const MODERN: &str = "2026-07-28";
 
-const LONGEST: usize = 64 * 1024;
+pub const LONGEST: usize = 64 * 1024;
 const PROSE: &str = "the reeve of the port keeps the gate and writes down who came with what and where it went before \
     anything leaves the market so that whoever asks later may read the roll and need not take the word of the keeper ";
 
@@ -21,8 +21,8 @@ static FILLER: LazyLock<Vec<u8>> = LazyLock::new(|| PROSE.bytes().cycle().take(L
 pub enum Payload {
     /// One JSON answer whose text has this many bytes.
     Json(usize),
-    /// An event stream of this many notifications and the result.
-    Stream { events: u32, burst: u32 },
+    /// An event stream of this many notifications, with texts of this many bytes, and the result.
+    Stream { events: u32, size: usize, burst: u32 },
 }
 
 impl Payload {
@@ -40,7 +40,9 @@ impl Payload {
             Self::Json(200) => "200b".into(),
             Self::Json(4096) => "4k".into(),
             Self::Json(_) => "64k".into(),
-            Self::Stream { .. } => "stream".into(),
+            Self::Stream { size: EVENT_TEXT, .. } => "stream".into(),
+            Self::Stream { size: 4096, .. } => "stream-4k".into(),
+            Self::Stream { .. } => "stream-64k".into(),
         }
     }
 }
@@ -88,8 +90,8 @@ pub fn echo_text(seed: u64, size: usize) -> Text {
     Text::of(seed, size as u64, size)
 }
 
-pub fn event_text(seed: u64, index: u32) -> Text {
-    Text::of(seed, 0x5eed_0000_0000 + u64::from(index), EVENT_TEXT)
+pub fn event_text(seed: u64, index: u32, size: usize) -> Text {
+    Text::of(seed, 0x5eed_0000_0000 + u64::from(index), size)
 }
 
 /// The result that ends a stream knows how many events came before it.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::cli::PAYLOADS;
 use crate::rounds::{Measured, Sample};
 use crate::stage::{DIRECT, NGINX, Stage};
 use crate::stats::Spread;
@@ -22,11 +23,17 @@ pub fn tables(stage: &Stage, measured: &Measured) -> String {
                 "CPU us/req",
                 "x nginx",
                 "1 conn p50",
+                "of direct",
+                "x nginx",
                 "p99",
+                "x nginx",
                 "at rate p50",
+                "x nginx",
                 "p99",
+                "x nginx",
                 "CPU us/req",
                 "RSS MiB",
+                "x nginx",
             ]
             .map(String::from)
             .to_vec(),
@@ -43,10 +50,7 @@ pub fn tables(stage: &Stage, measured: &Measured) -> String {
 }
 
 fn in_order(measured: &Measured) -> Vec<(String, f64)> {
-    ["200b", "4k", "64k", "stream"]
-        .iter()
-        .filter_map(|name| Some(((*name).into(), *measured.rates.get(*name)?)))
-        .collect()
+    PAYLOADS.iter().filter_map(|name| Some(((*name).into(), *measured.rates.get(*name)?))).collect()
 }
 
 fn title(payload: &str, rate: f64) -> String {
@@ -54,7 +58,9 @@ fn title(payload: &str, rate: f64) -> String {
         "200b" => "JSON answer, 200 B of text",
         "4k" => "JSON answer, 4 KiB of text",
         "64k" => "JSON answer, 64 KiB of text",
-        _ => "event stream, 500 events of about 200 B (a request is a whole stream)",
+        "stream" => "event stream, 500 events of about 200 B (a request is a whole stream)",
+        "stream-4k" => "event stream, 100 events of about 4 KiB (a request is a whole stream)",
+        _ => "event stream, 20 events of about 64 KiB (a request is a whole stream)",
     };
     format!("{what}; fixed rate {rate}/s; latencies in us; median (min..max) over rounds")
 }
@@ -66,6 +72,11 @@ fn row(measured: &Measured, payload: &str, target: &str) -> Vec<String> {
     let against = |base: &str, value: fn(&Sample) -> Option<f64>| {
         if target == base { "1".into() } else { show(ratio(measured, payload, target, base, value), 2) }
     };
+    // The middle alone: a row has many of these.
+    let times = |base: &str, value: fn(&Sample) -> Option<f64>| {
+        let found = ratio(measured, payload, target, base, value).filter(|_| target != base);
+        found.map_or_else(|| "-".into(), |spread| format!("{:.2}", spread.median))
+    };
     vec![
         target.into(),
         show(all(|sample| Some(sample.per_second)), 0),
@@ -74,13 +85,22 @@ fn row(measured: &Measured, payload: &str, target: &str) -> Vec<String> {
         show(all(|sample| sample.cpu_us), 1),
         against(NGINX, |sample| sample.cpu_us),
         middle(all(|sample| Some(sample.single.p50_us))),
+        times(DIRECT, |sample| Some(sample.single.p50_us)),
+        times(NGINX, |sample| Some(sample.single.p50_us)),
         middle(all(|sample| Some(sample.single.p99_us))),
+        times(NGINX, |sample| Some(sample.single.p99_us)),
         middle(all(|sample| Some(sample.fixed.p50_us))),
+        times(NGINX, |sample| Some(sample.fixed.p50_us)),
         middle(all(|sample| Some(sample.fixed.p99_us))),
+        times(NGINX, |sample| Some(sample.fixed.p99_us)),
         show(all(|sample| sample.fixed_cpu_us), 1),
-        all(|sample| sample.memory.map(|memory| memory.rss_kib as f64 / 1024.0))
-            .map_or_else(|| "-".into(), |spread| format!("{:.1}", spread.median)),
+        all(resident).map_or_else(|| "-".into(), |spread| format!("{:.1}", spread.median)),
+        times(NGINX, resident),
     ]
+}
+
+fn resident(sample: &Sample) -> Option<f64> {
+    sample.memory.map(|memory| memory.rss_kib as f64 / 1024.0)
 }
 
 fn memory(measured: &Measured) -> String {

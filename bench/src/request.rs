@@ -64,8 +64,9 @@ impl Endpoint {
     pub fn tool_call(&self, payload: Payload) -> Template {
         let (arguments, path) = match payload {
             Payload::Json(_) => (format!(r#"{{"seed":"{SEED_PLACE}"}}"#), &self.path),
-            Payload::Stream { events, burst } => {
-                (format!(r#"{{"seed":"{SEED_PLACE}","events":{events},"burst":{burst}}}"#), &self.stream_path)
+            Payload::Stream { events, size, burst } => {
+                let arguments = format!(r#"{{"seed":"{SEED_PLACE}","events":{events},"size":{size},"burst":{burst}}}"#);
+                (arguments, &self.stream_path)
             }
         };
         let name = payload.tool();

@@ -20,6 +20,8 @@ use crate::stats::Latency;
 /// The fixed rate, as a share of what the slowest target can do: far from saturation for everybody.
 const RATE_SHARE: f64 = 0.3;
 const LONG_STREAM: u32 = 10_000;
+/// Large enough that keeping what passed would show: 40 MiB of it.
+const LONG_EVENT: usize = 4096;
 
 #[derive(Debug, Serialize)]
 pub struct Sample {
@@ -224,7 +226,7 @@ fn attempt(target: &Target, plan: Plan, measured: &mut Measured) -> Result<Outco
 fn long_stream(target: &Target, pid: u32, options: &Options, measured: &mut Measured) -> Result<LongStream> {
     settle(pid)?;
     let before = memory(pid)?;
-    let payload = Payload::Stream { events: LONG_STREAM, burst: options.burst };
+    let payload = Payload::Stream { events: LONG_STREAM, size: LONG_EVENT, burst: options.burst };
     let plan = Plan { payload, connections: 1, pace: Pace::Closed, time: Duration::from_secs(60), limit: 1 };
     let outcome = attempt(target, plan, measured)?;
     let millis = outcome.elapsed.as_secs_f64() * 1e3;

@@ -76,14 +76,13 @@ impl Stage {
         if options.wants(NGINX) {
             stage.nginx(port, options)?;
         }
-        for name in [SQLITE, POSTGRES, FULL] {
-            if !options.wants(name) {
-                continue;
-            }
-            if options.without_portreeve {
-                stage.not_measured.push((name.into(), "--without-portreeve".into()));
-            } else {
-                stage.portreeve(name, port, options)?;
+        let ours: Vec<_> = [SQLITE, POSTGRES, FULL].into_iter().filter(|name| options.wants(name)).collect();
+        if options.without_portreeve {
+            stage.not_measured.extend(ours.iter().map(|name| ((*name).into(), "--without-portreeve".into())));
+        } else if !ours.is_empty() {
+            let binary = portreeve::find(options)?;
+            for name in ours {
+                stage.portreeve(&binary, name, port, options)?;
             }
         }
         for peer in options.peer.iter().filter(|peer| options.wants(&peer.name)) {
@@ -122,7 +121,7 @@ impl Stage {
         self.add(NGINX, &endpoint, Some(pid), None)
     }
 
-    fn portreeve(&mut self, name: &str, upstream: u16, options: &Options) -> Result<()> {
+    fn portreeve(&mut self, binary: &Path, name: &str, upstream: u16, options: &Options) -> Result<()> {
         let dir = self.dir.path().join(name);
         fs::create_dir_all(&dir).context(|| format!("create {}", dir.display()))?;
         let (store, store_pid) = if name == POSTGRES {
@@ -134,7 +133,7 @@ impl Stage {
         } else {
             (format!("sqlite://{}", dir.join("portreeve.db").display()), None)
         };
-        let started = portreeve::start(name, &dir, &store, upstream, options)?;
+        let started = portreeve::start(binary, name, &dir, &store, upstream, options)?;
         let mut endpoint = Endpoint::new(started.port, "/bench/mcp", options.era);
         endpoint.headers.push(("x-api-key".into(), started.key));
         let pid = started.child.id();

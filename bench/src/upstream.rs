@@ -18,7 +18,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::net::TcpListener;
 
-use crate::content::{LEGACY, MODERN, Text, echo_text, event_text, from_letters, size_of_tool, stream_text};
+use crate::content::{
+    EVENT_TEXT, LEGACY, LONGEST, MODERN, Text, echo_text, event_text, from_letters, size_of_tool, stream_text,
+};
 use crate::error::{Context, Result};
 use crate::request::Era;
 
@@ -46,6 +48,7 @@ struct ToolCall<'a> {
 struct Arguments {
     seed: String,
     events: Option<u32>,
+    size: Option<usize>,
     burst: Option<u32>,
 }
 
@@ -124,8 +127,15 @@ fn tool_call(id: &str, params: Option<&RawValue>, modern: bool) -> Answer {
     }
     let total = arguments.events.unwrap_or(10).min(MAX_EVENTS);
     let last = tool_result(id, &stream_text(seed, total), modern);
-    let events =
-        Events { seed, next: 0, total, burst: arguments.burst.unwrap_or(1).max(1), last: Some(last), resting: false };
+    let events = Events {
+        seed,
+        next: 0,
+        total,
+        size: arguments.size.unwrap_or(EVENT_TEXT).min(LONGEST),
+        burst: arguments.burst.unwrap_or(1).max(1),
+        last: Some(last),
+        resting: false,
+    };
     let mut response = Response::new(Either::Right(events));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
@@ -150,6 +160,7 @@ pub struct Events {
     seed: u64,
     next: u32,
     total: u32,
+    size: usize,
     burst: u32,
     last: Option<Vec<u8>>,
     resting: bool,
@@ -167,13 +178,13 @@ impl Body for Events {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let mut out = Vec::with_capacity(256);
+        let mut out = Vec::with_capacity(self.size + 192);
         if self.next < self.total {
             out.extend_from_slice(
                 b"event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":",
             );
             out.extend_from_slice(b"{\"level\":\"info\",\"logger\":\"bench\",\"data\":\"");
-            event_text(self.seed, self.next).write(&mut out);
+            event_text(self.seed, self.next, self.size).write(&mut out);
             out.extend_from_slice(b"\"}}\n\n");
             self.next += 1;
             self.resting = self.next.is_multiple_of(self.burst);
@@ -206,7 +217,7 @@ fn tool_list(modern: bool) -> String {
         .iter()
         .map(|name| format!(r#"{{"name":"{name}","description":"Answers with a text of fixed size","inputSchema":{{"type":"object","properties":{{{seed}}},"required":["seed"]}}}}"#))
         .collect();
-    tools.push(format!(r#"{{"name":"stream","description":"Answers with a stream of log messages and a result","inputSchema":{{"type":"object","properties":{{{seed},"events":{{"type":"integer"}},"burst":{{"type":"integer"}}}},"required":["seed"]}}}}"#));
+    tools.push(format!(r#"{{"name":"stream","description":"Answers with a stream of log messages and a result","inputSchema":{{"type":"object","properties":{{{seed},"events":{{"type":"integer"}},"size":{{"type":"integer"}},"burst":{{"type":"integer"}}}},"required":["seed"]}}}}"#));
     let end = if modern { r#","resultType":"complete","ttlMs":60000,"cacheScope":"public""# } else { "" };
     format!(r#"{{"tools":[{}]{end}}}"#, tools.join(","))
 }

@@ -10,6 +10,8 @@ use crate::stage::{NGINX, SQLITE};
 use crate::stats::Spread;
 
 const RSS_LIMIT_MIB: f64 = 100.0;
+/// A tenth of the 40 MiB that pass in the long stream; what was kept of it would be more.
+const GROWTH_LIMIT_MIB: f64 = 4.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -32,12 +34,15 @@ pub fn goals(measured: &Measured) -> Vec<Goal> {
     let cpu = |payload| ratio(measured, payload, SQLITE, NGINX, |sample| sample.cpu_us);
     let after_rounds = measured.memory.get(SQLITE).map(|memory| memory.rss_kib);
     let after_stream = measured.long_streams.iter().find(|long| long.target == SQLITE).map(|long| long.after.rss_kib);
+    let grown = measured.long_streams.iter().find(|long| long.target == SQLITE);
+    let grown = grown.map(|long| (long.after.rss_kib as f64 - long.before.rss_kib as f64).max(0.0) / 1024.0);
     let resident = after_rounds.max(after_stream).map(|kib| kib as f64 / 1024.0);
     vec![
         goal("CPU per request, 200 B, x nginx", 3.0, Some(2.0), cpu("200b")),
         goal("CPU per request, 4 KiB, x nginx", 3.0, Some(2.0), cpu("4k")),
         goal("CPU per 500-event stream, x nginx", 1.5, None, cpu("stream")),
         goal("resident memory after the run, MiB", RSS_LIMIT_MIB, None, resident.and_then(|mib| Spread::of([mib]))),
+        goal("growth over a 10,000-event stream, MiB", GROWTH_LIMIT_MIB, None, grown.and_then(|mib| Spread::of([mib]))),
     ]
 }
 

@@ -1,5 +1,6 @@
 //! kill -9 under load: what was acknowledged is in the chain, once, and the chain holds.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -27,7 +28,11 @@ async fn caller(agent: Agent, stop: Arc<AtomicBool>, first: usize) -> Vec<String
             .unwrap();
         match client.request(request).await {
             Ok(answer) if answer.status() == 200 => {
-                if http_body_util::BodyExt::collect(answer.into_body()).await.is_ok() {
+                let Ok(body) = http_body_util::BodyExt::collect(answer.into_body()).await else { continue };
+                let answer: serde_json::Value = serde_json::from_slice(&body.to_bytes()).unwrap();
+                // A refusal is an answer too, but none that says the call was made.
+                let result = &answer["result"];
+                if result.is_object() && result["isError"] != true {
                     acknowledged.push(mark);
                 }
             }
@@ -67,17 +72,41 @@ async fn nothing_acknowledged_is_lost(kind: Kind) {
     let (code, report) = world.verify();
     assert_eq!(code, 0, "{report}");
     let traced = world.database.sql("SELECT context FROM agent_traces WHERE agent_id = 'a-3' ORDER BY seq");
-    let hashes: std::collections::HashMap<String, usize> =
-        traced.lines().fold(Default::default(), |mut seen, context| {
-            let context: serde_json::Value = serde_json::from_str(context).unwrap();
-            *seen.entry(context["args_hash"].as_str().unwrap().to_owned()).or_default() += 1;
-            seen
-        });
+    let hashes: HashMap<String, usize> = traced.lines().fold(Default::default(), |mut seen, context| {
+        let context: serde_json::Value = serde_json::from_str(context).unwrap();
+        *seen.entry(context["args_hash"].as_str().unwrap().to_owned()).or_default() += 1;
+        seen
+    });
+    // Whether anybody heard of it or not: nothing is in the chain twice.
+    assert!(hashes.values().all(|times| *times == 1), "a call is in the chain twice");
+    let made = marks(&stub);
     for mark in &acknowledged {
-        let times = hashes.get(&digest(mark)).copied().unwrap_or(0);
-        assert_eq!(times, 1, "{mark} was acknowledged and is in the chain {times} times");
+        let times = made.get(mark).copied().unwrap_or(0);
+        assert_eq!(times, 1, "{mark} was acknowledged and reached the tool {times} times");
     }
+    for (mark, times) in &made {
+        assert_eq!(*times, 1, "{mark} reached the tool twice");
+        assert!(hashes.contains_key(&digest(mark)), "{mark} reached the tool and is not in the chain");
+    }
+    for mark in &acknowledged {
+        assert!(hashes.contains_key(&digest(mark)), "{mark} was acknowledged and is not in the chain");
+    }
+    let rows =
+        |what: &str| world.database.count(&format!("SELECT count({what}) FROM audit_logs WHERE agent_id = 'a-3'"));
+    assert_eq!(rows("*"), rows("DISTINCT trace_id"), "a row is stored twice");
+    let strays = "SELECT count(*) FROM audit_logs WHERE agent_id = 'a-3' \
+                  AND trace_id NOT IN (SELECT trace_id FROM agent_traces)";
+    assert_eq!(world.database.count(strays), 0, "a row belongs to no trace");
     println!("{} acknowledged, {} traced, {ROUNDS} rounds", acknowledged.len(), hashes.len());
+}
+
+/// How often each mark reached the tool.
+fn marks(stub: &Stub) -> HashMap<String, usize> {
+    let calls = stub.seen().into_iter().filter(|(_, message)| message["method"] == "tools/call");
+    calls.fold(HashMap::new(), |mut made, (_, message)| {
+        *made.entry(message["params"]["arguments"]["mark"].as_str().unwrap().to_owned()).or_default() += 1;
+        made
+    })
 }
 
 /// SHA-256 of the arguments' canonical form, by the system's own tool.

@@ -1,8 +1,10 @@
 //! The store goes away: first the spool holds what happened, then the gateway refuses rather than forgets.
 
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use portreeve_tests::{Kind, Stub, World};
+use portreeve_tests::{Database, Kind, Stub, World};
 use serde_json::json;
 
 #[tokio::test]
@@ -35,19 +37,68 @@ async fn while_the_store_is_away_the_spool_is_the_ledger() {
     assert_eq!(world.verify().0, 0);
 }
 
-fn stall(world: &World) -> std::process::Child {
+/// A read under the given `audit.wait` while the store is stuck: how long its caller waited.
+async fn read_while_stuck(kind: Kind, wait: &str) -> Duration {
+    let stub = Stub::start(&["read"]).await;
+    let mut world = World::on(kind)
+        .upstream("crm", json!({ "url": stub.url() }))
+        .manifests("crm", &[("read", "READ_ONLY")])
+        .set("audit", json!({ "wait": wait }))
+        .start();
+    let agent = world.agent("a-1", "A1");
+    assert_eq!(agent.call("crm/read", json!({ "n": 0 })).await.decision(), "allow");
+    world.eventually("SELECT count(*) FROM audit_logs WHERE agent_id = 'a-1'", 1).await;
+    let mut lock = stall(&world);
+    let began = std::time::Instant::now();
+    let answer = agent.call("crm/read", json!({ "n": 1 })).await;
+    let waited = began.elapsed();
+    assert_eq!(answer.decision(), "allow", "{wait}: {}", answer.text());
+    release(&world, &mut lock);
+    world.gateway().signal("TERM");
+    world.gateway().wait(Duration::from_secs(30));
+    assert_eq!(world.database.count("SELECT count(*) FROM agent_traces WHERE agent_id = 'a-1'"), 2, "{wait}");
+    assert_eq!(world.verify().0, 0, "{wait}");
+    waited
+}
+
+/// The spool takes over from a stuck store after this long, and not before: whoever waits for a record waits so long.
+const SPOOL_TAKES_OVER: Duration = Duration::from_secs(2);
+
+// acceptance 70, in part: by default a read does not wait for its record; with `audit.wait: all` it does.
+#[tokio::test]
+async fn reads_wait_for_their_record_only_where_all_do() {
+    for kind in [Kind::Sqlite, Kind::Postgres] {
+        let waited = read_while_stuck(kind, "all").await;
+        assert!(waited >= SPOOL_TAKES_OVER, "{kind:?}: answered after {waited:?}, before anything was durable");
+        let waited = read_while_stuck(kind, "side_effects").await;
+        assert!(waited < SPOOL_TAKES_OVER, "{kind:?}: a plain read waited {waited:?} for its record");
+    }
+}
+
+fn stall(world: &World) -> Child {
+    if let Database::Sqlite(path) = &world.database {
+        // Whoever wants to write waits for this transaction; reading goes on.
+        let script = "import sqlite3,sys,time\n\
+            c=sqlite3.connect(sys.argv[1],timeout=30,isolation_level=None)\n\
+            c.execute('BEGIN IMMEDIATE')\n\
+            print('held',flush=True)\n\
+            time.sleep(60)";
+        let mut child = Command::new("python3").args(["-c", script]).arg(path).stdout(Stdio::piped()).spawn().unwrap();
+        let mut held = [0; 4];
+        child.stdout.as_mut().unwrap().read_exact(&mut held).unwrap();
+        return child;
+    }
     let script = "BEGIN; LOCK TABLE agent_traces IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(60);";
-    let child = std::process::Command::new("psql")
-        .args(["-X", "-q", "-d", &world.database.url(), "-c", script])
-        .spawn()
-        .unwrap();
+    let child = Command::new("psql").args(["-X", "-q", "-d", &world.database.url(), "-c", script]).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(500));
     child
 }
 
 /// Ends the session that holds the lock: killing the client alone would leave it asleep on the server.
-fn release(world: &World, lock: &mut std::process::Child) {
-    world.database.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%' AND pid <> pg_backend_pid()");
+fn release(world: &World, lock: &mut Child) {
+    if let Database::Postgres(_) = world.database {
+        world.database.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%' AND pid <> pg_backend_pid()");
+    }
     let _ = lock.kill();
     let _ = lock.wait();
 }

@@ -1,6 +1,6 @@
 //! What is refused before anybody judges it, and what is forwarded: our own words, never the client's bytes.
 
-use portreeve_tests::{Agent, Kind, Stub, World};
+use portreeve_tests::{Agent, Kind, Stub, Tap, World};
 use serde_json::{Value, json};
 
 async fn a_world() -> (World, Stub, Agent) {
@@ -69,6 +69,22 @@ async fn what_goes_upstream_is_our_own_serialisation() {
     assert_eq!(answer.message()["id"], "x");
     let (_, seen) = stub.seen().pop().unwrap();
     assert_eq!(seen["params"], json!({ "name": "read", "arguments": { "z": 1.0, "a": "é" } }));
+
+    // The same once more over a wire that remembers: what means the same could still be the client's own bytes.
+    let tap = Tap::before(stub.port);
+    let world = World::on(Kind::Sqlite)
+        .upstream("crm", json!({ "url": tap.url() }))
+        .manifests("crm", &[("read", "READ_ONLY")])
+        .start();
+    let agent = world.agent("a-1", "A1");
+    assert_eq!(raw(&world, &agent, body.as_bytes()).await.status, 200);
+    let heard = tap.heard();
+    let (head, sent) = heard.rsplit_once("\r\n\r\n").unwrap();
+    let call =
+        r#"{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"read","arguments":{"z":1.0,"a":"é"}}}"#;
+    assert_eq!(sent, call);
+    let length = format!("content-length: {}", call.len());
+    assert!(head.lines().any(|line| line.to_ascii_lowercase() == length), "{head}");
 }
 
 #[tokio::test]

@@ -21,6 +21,7 @@ pub mod wires;
 pub mod world;
 
 pub use http::{Answer, Client};
+pub use store::Database;
 pub use stub::{Piece, Step, Stub};
 pub use tap::Tap;
 pub use wires::{EventStream, Socket};

@@ -24,22 +24,19 @@ struct Agent {
     api_key: String,
 }
 
-pub fn start(name: &str, dir: &Path, store: &str, upstream: u16, options: &Options) -> Result<Started> {
-    let binary = find(options)?;
+pub fn start(binary: &Path, name: &str, dir: &Path, store: &str, upstream: u16, options: &Options) -> Result<Started> {
     let (port, console) = (free_port()?, free_port()?);
     let policies = dir.join("policies");
-    if options.policies.is_dir() {
-        copy(&options.policies, &policies)?;
-        if name != FULL {
-            pass_on(&policies)?;
-        }
+    copy(&options.policies(), &policies)?;
+    if name != FULL {
+        pass_on(&policies)?;
     }
     write(&policies.join("manifests").join("bench.yaml"), &manifests())?;
     let config = dir.join("portreeve.yaml");
     write(&config, &configuration(port, console, store, upstream, &policies))?;
 
     let run = |arguments: &[&str]| {
-        let mut command = Command::new(&binary);
+        let mut command = Command::new(binary);
         command.args(arguments).arg("--config").arg(&config).current_dir(dir);
         command
     };
@@ -58,23 +55,33 @@ pub fn start(name: &str, dir: &Path, store: &str, upstream: u16, options: &Optio
     Ok(Started { child, port, key: agent.api_key })
 }
 
-/// The one that was named, or the one built beside us.
-fn find(options: &Options) -> Result<PathBuf> {
+/// The one that was named, or the one of this repository, built now so that nothing stale is measured.
+pub fn find(options: &Options) -> Result<PathBuf> {
     let path = match &options.portreeve {
         Some(path) => path.clone(),
-        None => {
-            let own = std::env::current_exe().context(|| "find this binary".into())?;
-            own.with_file_name("portreeve")
-        }
+        None => built()?,
     };
     // Made absolute, because it is run from another directory.
     path.canonicalize().context(|| {
         format!(
-            "no Portreeve at `{}`: build it with `cargo build --release -p portreeve`, name it with --portreeve, \
-             or measure the others with --without-portreeve",
+            "no Portreeve at `{}`: name one with --portreeve, or measure the others with --without-portreeve",
             path.display()
         )
     })
+}
+
+fn built() -> Result<PathBuf> {
+    let mut build = Command::new("cargo");
+    build.args(["build", "--package", "portreeve", "--bin", "portreeve"]).current_dir(env!("CARGO_MANIFEST_DIR"));
+    if !cfg!(debug_assertions) {
+        build.arg("--release");
+    }
+    let status = build.status().context(|| "run `cargo build` for the gateway".into())?;
+    if !status.success() {
+        return Err(Failure::new("the gateway does not build; name a built one with --portreeve"));
+    }
+    let own = std::env::current_exe().context(|| "find this binary".into())?;
+    Ok(own.with_file_name("portreeve"))
 }
 
 fn configuration(port: u16, console: u16, store: &str, upstream: u16, policies: &Path) -> String {

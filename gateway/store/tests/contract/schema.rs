@@ -57,7 +57,152 @@ const COLUMNS: &[(&str, &str)] = &[
     ),
 ];
 
-// acceptance 1, acceptance 2, acceptance 3, acceptance 4, acceptance 38: the columns, and on Postgres their types.
+/// Name, type, whether it must be given, and what it is otherwise: the seeds' words for every column of theirs.
+const SEED_COLUMNS: &[(&str, &str)] = &[
+    (
+        "agent_registry",
+        "id uuid required gen_random_uuid()
+         organization_id uuid required -
+         agent_id text required -
+         name text required -
+         description text optional -
+         autonomy_level text required -
+         allowed_types ARRAY optional '{}'
+         max_risk text optional 'R2'
+         owner_name text optional -
+         owner_email text optional -
+         status text optional 'active'
+         metadata jsonb optional '{}'
+         created_at timestamp_with_time_zone optional now()
+         updated_at timestamp_with_time_zone optional now()",
+    ),
+    (
+        "agent_api_keys",
+        "id uuid required gen_random_uuid()
+         agent_registry_id uuid required -
+         key_hash text required -
+         key_prefix text required -
+         last_used_at timestamp_with_time_zone optional -
+         revoked_at timestamp_with_time_zone optional -
+         created_at timestamp_with_time_zone optional now()",
+    ),
+    (
+        "agent_traces",
+        "id uuid required gen_random_uuid()
+         organization_id uuid optional -
+         trace_id text required -
+         agent_id text required -
+         event_type text required -
+         decision_type text optional -
+         risk_level text optional -
+         reversibility text optional -
+         classification_code text optional -
+         description text optional -
+         reasoning text optional -
+         authorization jsonb optional -
+         context jsonb optional '{}'
+         previous_hash text optional -
+         event_hash text required -
+         created_at timestamp_with_time_zone optional now()
+         seq bigint required -",
+    ),
+    (
+        "agent_policies",
+        "id uuid required gen_random_uuid()
+         organization_id uuid optional -
+         policy_id text required -
+         name text required -
+         category text optional -
+         severity text optional -
+         rule jsonb required -
+         regulatory_mapping ARRAY optional '{}'
+         active boolean optional true
+         created_at timestamp_with_time_zone optional now()
+         updated_at timestamp_with_time_zone optional now()",
+    ),
+    (
+        "tenants",
+        "id uuid required gen_random_uuid()
+         name character_varying required -
+         config jsonb optional -
+         created_at timestamp_with_time_zone optional now()",
+    ),
+    (
+        "tool_registry",
+        "id uuid required gen_random_uuid()
+         tenant_id uuid optional -
+         name character_varying required -
+         version character_varying required -
+         is_recommended boolean optional false
+         schema jsonb required -
+         metadata jsonb optional -
+         risk_level character_varying optional 'unclassified'
+         is_active boolean optional true
+         created_at timestamp_with_time_zone optional now()",
+    ),
+    (
+        "resource_usage",
+        "tenant_id uuid optional -
+         month_year character_varying optional -
+         invocation_count bigint optional 0
+         total_execution_time_ms bigint optional 0
+         hard_quota bigint optional -",
+    ),
+    (
+        "audit_logs",
+        "tenant_id uuid optional -
+         agent_id character_varying optional -
+         tool_id uuid optional -
+         input_payload jsonb optional -
+         output_payload jsonb optional -
+         risk_classification jsonb optional -
+         execution_time_ms integer optional -
+         status_code character_varying optional -
+         timestamp timestamp_with_time_zone optional now()",
+    ),
+    (
+        "api_keys",
+        "id uuid required gen_random_uuid()
+         tenant_id uuid optional -
+         name character_varying required -
+         key_hash character_varying required -
+         scopes jsonb optional -
+         is_active boolean optional true
+         created_at timestamp_with_time_zone optional now()
+         last_used_at timestamp_with_time_zone optional -",
+    ),
+    (
+        "access_policies",
+        "id uuid required gen_random_uuid()
+         tenant_id uuid optional -
+         name character_varying required -
+         rule_type character_varying required -
+         rule_definition jsonb required -
+         created_at timestamp_with_time_zone optional now()",
+    ),
+    (
+        "dlp_config",
+        "id uuid required gen_random_uuid()
+         tenant_id uuid optional -
+         name character_varying required -
+         patterns jsonb required -
+         severity character_varying optional 'medium'
+         is_active boolean optional true
+         created_at timestamp_with_time_zone optional now()",
+    ),
+    (
+        "tool_sessions",
+        "id uuid required gen_random_uuid()
+         tenant_id uuid optional -
+         agent_id character_varying required -
+         status character_varying required -
+         context_data jsonb optional -
+         started_at timestamp_with_time_zone optional now()
+         finished_at timestamp_with_time_zone optional -",
+    ),
+];
+
+// acceptance 1, acceptance 2, acceptance 3, acceptance 4, acceptance 38: the columns, and on Postgres what each is.
 pub async fn every_table_has_its_columns(stage: &Stage) {
     for (table, columns) in COLUMNS {
         assert_eq!(stage.columns(table).await, columns.split(' ').collect::<Vec<_>>(), "{table}");
@@ -65,27 +210,17 @@ pub async fn every_table_has_its_columns(stage: &Stage) {
     if !stage.is_postgres() {
         return;
     }
-    for (column, kind) in [
-        ("agent_registry.id", "uuid"),
-        ("agent_registry.allowed_types", "ARRAY"),
-        ("agent_registry.metadata", "jsonb"),
-        ("agent_registry.created_at", "timestamp with time zone"),
-        ("agent_traces.authorization", "jsonb"),
-        ("agent_traces.seq", "bigint"),
-        ("agent_policies.regulatory_mapping", "ARRAY"),
-        ("agent_policies.active", "boolean"),
-        ("tenants.name", "character varying"),
-        ("audit_logs.id", "bigint"),
-        ("audit_logs.execution_time_ms", "integer"),
-        ("audit_logs.timestamp", "timestamp with time zone"),
-        ("tool_registry.version", "character varying"),
-        ("api_keys.scopes", "jsonb"),
-    ] {
-        let (table, name) = column.split_once('.').unwrap();
-        let sql = format!(
-            "SELECT data_type::text FROM information_schema.columns WHERE table_name = '{table}' AND column_name = '{name}'"
-        );
-        assert_eq!(stage.text(sql).await.as_deref(), Some(kind), "{column}");
+    for (table, columns) in SEED_COLUMNS {
+        for column in columns.lines().map(str::trim) {
+            let words: Vec<&str> = column.splitn(4, ' ').collect();
+            let [name, kind, presence, default] = words[..] else { panic!("{table}: {column}") };
+            let sql = format!(
+                "SELECT replace(data_type, ' ', '_') || ' ' || CASE is_nullable WHEN 'NO' THEN 'required' ELSE 'optional' END \
+                 || ' ' || COALESCE(split_part(column_default, '::', 1), '-') \
+                 FROM information_schema.columns WHERE table_name = '{table}' AND column_name = '{name}'"
+            );
+            assert_eq!(stage.text(sql).await, Some(format!("{kind} {presence} {default}")), "{table}.{name}");
+        }
     }
 }
 
