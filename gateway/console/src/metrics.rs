@@ -54,6 +54,7 @@ fn written(counters: Vec<Counter>) -> Result<String, std::fmt::Error> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]
