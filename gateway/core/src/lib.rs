@@ -35,6 +35,7 @@ pub mod outcome;
 pub mod policies;
 pub mod ports;
 pub mod prove;
+mod recorded;
 pub mod refusal;
 pub mod replay;
 pub mod resume;
