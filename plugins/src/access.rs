@@ -53,7 +53,8 @@ impl Access {
         let roles = &exchange.principal.roles;
         if !roles.is_empty() && !self.files.decides(exchange) && !own.decides(exchange) {
             let message = format!("no role of this agent ({}) may call {}", roles.join(", "), tool.name);
-            say(Opinion::enforced(Verdict::deny("permission", message)));
+            let objection = Objection::new("permission", message).cured_by(Remedy::Permission);
+            say(Opinion::enforced(Verdict::Deny(objection)));
         }
     }
 }

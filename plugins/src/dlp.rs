@@ -22,7 +22,7 @@ use gateway_core::chain::{Follow, Mutator, PluginMode};
 use gateway_core::content::{Found, Recorder};
 use gateway_core::exchange::Exchange;
 use gateway_core::policies::{Policies, ToolMap};
-use gateway_core::verdict::{Objection, Verdict};
+use gateway_core::verdict::{Objection, Remedy, Verdict};
 use gateway_dlp::{Blocked, Counts};
 use gateway_protocol::Reply;
 
@@ -135,5 +135,6 @@ fn objection(blocked: &Blocked, found: &mut Found) -> Objection {
         "`{rule}` was found{place} and may not pass; leave it out, or have the operator say otherwise under `dlp` in the tool's handling",
         rule = blocked.rule
     );
-    Objection::new(blocked.rule.to_string(), message)
+    let remedy = format!("`{}` is left out{place}", blocked.rule);
+    Objection::new(blocked.rule.to_string(), message).cured_by(Remedy::Arguments(remedy))
 }

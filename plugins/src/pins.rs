@@ -27,10 +27,14 @@ impl Judge for Pins {
                 Verdict::Deny(Objection::new("drift", message).cured_by(Remedy::Accept(name.clone())))
             }
             Standing::Unverified => {
-                Verdict::deny("unverified", format!("what {name} is could not be compared with what was accepted"))
+                let message = format!("what {name} is could not be compared with what was accepted");
+                let remedy = format!("its upstream answers, so that {name} can be held against what was accepted");
+                Verdict::Deny(Objection::new("unverified", message).cured_by(Remedy::Upstream(remedy)))
             }
             Standing::Unlisted => {
-                Verdict::deny("unlisted", format!("{name} is not among the tools that its upstream lists"))
+                let message = format!("{name} is not among the tools that its upstream lists");
+                let remedy = format!("its upstream lists {name}");
+                Verdict::Deny(Objection::new("unlisted", message).cured_by(Remedy::Upstream(remedy)))
             }
         }
     }

@@ -81,11 +81,21 @@ async fn a_refused_call_is_explained(kind: Kind) {
     assert_eq!(full["would_pass"][0]["changes"], json!(["a human approves this call"]));
     assert_eq!(stub.calls(), 0, "nothing that was explained was called");
 
-    // Other rules since: what was said stands, and nothing is judged again.
+    // How agents are promoted judges nobody.
     std::fs::write(world.directory.path().join("policies/promotion.yaml"), "from: {}\ndenials: 0.5").unwrap();
+    assert_eq!(world.cli_json(&["explain", &trace])["policies"], "in force");
+    // Other rules since: what was said stands, and what is said today is called today's.
+    std::fs::write(world.directory.path().join("policies/chain.yaml"), "plugins: { manifest: observe }").unwrap();
     let later = world.cli_json(&["explain", &trace]);
-    assert_eq!((&later["policies"], &later["again"]), (&json!("changed since"), &Value::Null));
+    assert_eq!(later["policies"], "changed since", "which judges are obeyed is part of the rules");
     assert_eq!(later["trace"]["context"]["verdicts"], explained["trace"]["context"]["verdicts"]);
+    for plugin in ["scopes", "standing", "pins", "schema", "manifest", "matrix", "access", "rules", "gate"] {
+        assert!(judge(&later["again"], plugin)["micros"].is_number(), "{plugin}: {later}");
+    }
+    assert_eq!(judge(&later["again"], "manifest")["observed"], true, "{later}");
+    let told = world.cli(&["explain", &trace]);
+    let told = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(told.contains("the rules have changed since; under today's:"), "{told}");
     assert_eq!(world.cli(&["explain", "trc_absent"]).status.code(), Some(1));
 }
 

@@ -139,6 +139,22 @@ async fn read_freely_write_after_tests_and_a_human(kind: Kind) {
     assert_eq!(next(&agent, "run-7", "t-4").await["outcome"], json!({ "kind": "complete", "stage_id": "write" }));
     assert_eq!(closed(&update(&agent, Some("run-7")).await).0, "over");
     assert_eq!((stub.calls(), world.verify().0), (2, 0));
+
+    // Where a run was is not asked again: nothing is said to pass, and what it waited for is told.
+    let policies = world.directory.path().join("policies").display().to_string();
+    let report = world.cli_json(&["replay", "--policies", &policies]);
+    assert_eq!(report["flips"], json!([]), "{report}");
+    let closed = "a gate was closed to it, and where its run was then is not kept";
+    assert_eq!((&report["skipped"][0]["why"], report["skipped"].as_array().map(Vec::len)), (&json!(closed), Some(1)));
+    let refused = update(&agent, Some("run-7")).await.message();
+    let trace = refused["result"]["_meta"]["io.portreeve/decision"]["trace_id"].as_str().unwrap().to_owned();
+    let explained = world.cli_json(&["explain", &trace]);
+    assert_eq!((&explained["again"], &explained["not_again"]), (&Value::Null, &json!(closed)), "{explained}");
+    let waits = "an active run of scenario release that names the agent is at `write`";
+    assert_eq!(explained["would_pass"], json!([{ "changes": [waits], "then": "allow" }]), "{explained}");
+    let asked = json!({ "agent": "a-7", "tool": "crm/update_contact" });
+    let imagined = world.api("POST", "/api/explain", &world.admin_key, Some(asked)).await.message();
+    assert_eq!(imagined["awaits"], json!([waits]), "{imagined}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

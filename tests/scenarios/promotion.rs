@@ -67,3 +67,75 @@ async fn an_agent_earns_the_next_mode_on_sqlite() {
 async fn an_agent_earns_the_next_mode_on_postgres() {
     an_agent_earns_the_next_mode(Kind::Postgres).await;
 }
+
+// Earned and approved, and still not done: the promises are proved when it is to be done, not when it was asked for.
+async fn nobody_is_promoted_while_a_promise_is_broken(kind: Kind) {
+    let stub = Stub::start(&["read", "write"]).await;
+    let world = World::on(kind)
+        .upstream("crm", json!({ "url": stub.url() }))
+        .manifests("crm", &[("read", "READ_ONLY"), ("write", "LOW_WRITE")])
+        .policy_file("promotion.yaml", THRESHOLD)
+        .start();
+    let agent = world.agent("a-1", "A1");
+    for id in 0..3 {
+        assert_eq!(agent.call("crm/read", json!({ "id": id })).await.decision(), "allow");
+    }
+    world.eventually("SELECT count(*) FROM audit_logs WHERE agent_id = 'a-1'", 3).await;
+    let promote =
+        async || world.api("POST", "/api/agents/a-1/promote", &world.admin_key, Some(json!({ "to": "A2" }))).await;
+    let approve = async || {
+        let asked = promote().await;
+        assert_eq!(asked.status, 202, "{}", asked.text());
+        let id = asked.message()["approval_id"].as_str().unwrap().to_owned();
+        let approved = world.cli(&["approval", "approve", &id, "--by", "bob@example.com"]);
+        assert_eq!(approved.status.code(), Some(0), "{}", String::from_utf8_lossy(&approved.stderr));
+        id
+    };
+    let first = approve().await;
+
+    let spoilt = world.directory.path().join("policies/chain.yaml");
+    std::fs::write(&spoilt, "plugins: { manifest: observe, matrix: observe }").unwrap();
+    let holds =
+        async || world.api("POST", "/api/prove", &world.admin_key, Some(json!({}))).await.message()["holds"].clone();
+    for _ in 0..200 {
+        if holds().await == json!(false) {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    let second = approve().await;
+    assert_ne!(first, second, "a yes is given under the rules as they were");
+    let refused = promote().await;
+    assert_eq!(refused.status, 409, "{}", refused.text());
+    let told = refused.text();
+    assert!(told.contains("a-1 cannot be promoted while a promise is broken: SHADOW (A1) reaches crm/write"), "{told}");
+    assert_eq!(promote().await.status, 409, "however often it is asked");
+    let level = |level: &str| {
+        let query = "SELECT count(*) FROM agent_registry WHERE agent_id = 'a-1' AND autonomy_level";
+        world.database.count(&format!("{query} = '{level}'"))
+    };
+    assert_eq!((level("A1"), level("A2")), (1, 0), "nothing was changed");
+    let used = "SELECT count(*) FROM approvals WHERE status = 'used'";
+    let promoted = "SELECT count(*) FROM agent_traces WHERE description LIKE 'a-1 promoted from %'";
+    assert_eq!((world.database.count(used), world.database.count(promoted)), (0, 0));
+
+    std::fs::remove_file(&spoilt).unwrap();
+    for _ in 0..200 {
+        if holds().await == json!(true) {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    let done = promote().await;
+    assert_eq!((done.status, level("A2")), (200, 1), "under the rules that it was approved under: {}", done.text());
+}
+
+#[tokio::test]
+async fn nobody_is_promoted_while_a_promise_is_broken_on_sqlite() {
+    nobody_is_promoted_while_a_promise_is_broken(Kind::Sqlite).await;
+}
+
+#[tokio::test]
+async fn nobody_is_promoted_while_a_promise_is_broken_on_postgres() {
+    nobody_is_promoted_while_a_promise_is_broken(Kind::Postgres).await;
+}

@@ -39,6 +39,8 @@ pub trait Node: Send + Sync {
     fn upstreams(&self) -> Vec<ShownUpstream>;
     /// Policies on trial, by the names their files would have, over the rows as they are.
     async fn candidate(&self, files: BTreeMap<String, String>) -> Result<(Arc<Chain>, Arc<Live>), Vec<Unusable>>;
+    /// The digest of the policies that are judged beside those in force, where any are.
+    fn beside(&self) -> Option<String>;
     /// Whose credential this is. A stranger is written down before it is told no.
     async fn caller(&self, credential: &Credential) -> Result<Arc<Principal>, Stranger>;
 }

@@ -1,5 +1,6 @@
 //! Why a call is decided as it is: every judge with its verdict, rule, reason and time, and what would make it pass.
 
+mod changes;
 mod ways;
 
 use std::collections::BTreeMap;
@@ -11,12 +12,13 @@ use serde_json::Value;
 use crate::access;
 use crate::chain::{Chain, Ruling};
 use crate::exchange::{Exchange, Raised, ToolSubject};
-use crate::imagine::Imagined;
+use crate::imagine::{self, Imagined};
 use crate::live::Live;
 use crate::names::{AgentId, ToolName};
 use crate::verdict::{Decision, Heard, PolicyMode, Reason};
 
-pub use ways::{Way, would_pass};
+pub use ways::Way;
+use ways::would_pass;
 
 /// Nanoseconds since any moment; core asks no clock of its own.
 pub type Stopwatch<'a> = dyn Fn() -> u64 + 'a;
@@ -35,6 +37,9 @@ pub struct Explained {
     pub policy_input: Value,
     pub policies: String,
     pub rules: Arc<str>,
+    /// What must be so besides: gates, which nobody can ask about a call that is not made.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub awaits: Vec<String>,
     pub would_pass: Vec<Way>,
 }
 
@@ -68,6 +73,17 @@ pub struct JudgeSaid {
 
 /// Judges the call, each judge timed.
 pub fn explain(chain: &Chain, live: &Arc<Live>, call: &Imagined, stopwatch: &Stopwatch<'_>) -> Explained {
+    explain_with(chain, live, call, &[], stopwatch)
+}
+
+/// The same, where ways are sought past objections that were written down and that the chain cannot be asked for again.
+pub(crate) fn explain_with(
+    chain: &Chain,
+    live: &Arc<Live>,
+    call: &Imagined,
+    kept: &[Heard],
+    stopwatch: &Stopwatch<'_>,
+) -> Explained {
     let mut exchange = call.exchange(live);
     let mut timed: Vec<(&'static str, u64)> = Vec::new();
     let ruling = chain.judge(&mut exchange, &mut |name, run| {
@@ -86,9 +102,27 @@ pub fn explain(chain: &Chain, live: &Arc<Live>, call: &Imagined, stopwatch: &Sto
         policy_input: hidden(chain, &exchange, &policy_input(&exchange)),
         policies: ruling.digest().to_owned(),
         rules: Arc::clone(&ruling.rules),
-        would_pass: would_pass(chain, live, call, &ruling),
+        awaits: awaits(chain, &exchange),
+        would_pass: unnamed(chain, &exchange, would_pass(chain, live, (call, &exchange), &ruling, kept)),
         reasons: ruling.reasons,
     }
+}
+
+/// Some judges quote what was asked.
+fn unnamed(chain: &Chain, exchange: &Exchange, mut ways: Vec<Way>) -> Vec<Way> {
+    for change in ways.iter_mut().flat_map(|way| &mut way.changes) {
+        if let Some(hidden) = chain.recorder().text(&exchange.rules, change) {
+            *change = hidden;
+        }
+    }
+    ways
+}
+
+fn awaits(chain: &Chain, exchange: &Exchange) -> Vec<String> {
+    let mut told = Vec::new();
+    imagine::gates(chain, exchange, |binding| told.push(changes::awaited(binding)));
+    told.dedup();
+    told
 }
 
 fn policy_input(exchange: &Exchange) -> Value {

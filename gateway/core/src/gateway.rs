@@ -127,6 +127,11 @@ impl Gateway {
         self.candidate.store(candidate.map(Arc::new));
     }
 
+    /// What is judged beside the chain, where anything is.
+    pub fn candidate(&self) -> Option<Arc<Chain>> {
+        self.candidate.load_full()
+    }
+
     /// What is reached now, for whoever asks before it calls.
     pub fn engine(&self) -> Arc<dyn ExecutionEngine> {
         Arc::clone(&**self.engine.load())

@@ -10,7 +10,7 @@ use crate::chain::Chain;
 use crate::classification::Classification;
 use crate::definitions::Defined;
 use crate::exchange::{Ask, Exchange, Route, Subject, ToolSubject};
-use crate::gate::binding::Gates;
+use crate::gate::binding::{GateBinding, Gates};
 use crate::identity::{Principal, PrincipalKind};
 use crate::live::Live;
 use crate::names::{Namespace, ToolName, TraceId};
@@ -59,6 +59,15 @@ pub fn subject(chain: &Chain, live: &Live, principal: &Principal, name: &ToolNam
         pin: pin.and_then(|pinned| pinned.hash.clone()),
         ..ToolSubject::new(name.clone(), classified, watched)
     }
+}
+
+/// Every gate that would have to be open for the call, which an imagined one is not asked about.
+pub(crate) fn gates(chain: &Chain, exchange: &Exchange, mut found: impl FnMut(&Arc<GateBinding>)) {
+    let Some(tool) = exchange.tool().filter(|tool| !tool.governs()) else { return };
+    let own = tool.classified.as_ref().and_then(|known| known.handling.gate.as_ref());
+    own.into_iter().for_each(&mut found);
+    chain.policies().rules.gates_obeyed(exchange, &mut found);
+    exchange.rules.rules.gates_obeyed(exchange, &mut found);
 }
 
 /// What was accepted of it, as the rows know it.

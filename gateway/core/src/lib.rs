@@ -37,6 +37,7 @@ pub mod policies;
 pub mod ports;
 pub mod prove;
 pub mod reach;
+mod recorded;
 pub mod refusal;
 pub mod replay;
 pub mod resume;

@@ -53,6 +53,15 @@ impl Live {
         Arc::clone(&NONE)
     }
 
+    /// The same with nobody stopped: for whoever asks about policies alone.
+    #[must_use]
+    pub fn unsuspended(live: &Arc<Self>) -> Arc<Self> {
+        if live.standing.is_empty() {
+            return Arc::clone(live);
+        }
+        Arc::new(Self { standing: Suspended::default(), ..Self::clone(live) })
+    }
+
     pub fn rules_of(&self, tenant: Option<TenantId>) -> &Arc<TenantRules> {
         tenant.and_then(|tenant| self.tenants.get(&tenant)).unwrap_or(&self.nobody)
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::classification::{Autonomy, Classification, DecisionType, Reversibility, Risk, scale};
 use crate::names::ToolName;
-use crate::verdict::Verdict;
+use crate::verdict::{Objection, Remedy, Verdict};
 
 pub use suggested::{Suggested, suggested};
 
@@ -144,7 +144,8 @@ impl ToolManifest {
                 Verdict::deny("mode_x_risk", format!("{mode} agents may not call {level} tools such as {tool}"))
             }
             _ if !self.allowed_modes.contains(&mode) => {
-                Verdict::deny("allowed_modes", format!("the manifest of {tool} does not list {mode}"))
+                let message = format!("the manifest of {tool} does not list {mode}");
+                Verdict::Deny(Objection::new("allowed_modes", message).cured_by(Remedy::Mode(mode)))
             }
             Reach::WithApproval => Verdict::escalate(
                 "mode_x_risk",

@@ -1,12 +1,13 @@
 //! The policies in force: one immutable set, read as a whole, swapped as a whole.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::access::{AccessRules, NoAccessRules};
+use crate::chain::PluginMode;
 use crate::classification::{Classification, scale};
 use crate::definitions::ScanRules;
 use crate::digest;
@@ -158,7 +159,10 @@ pub struct Policies {
     pub injection: InjectionRules,
     /// The operator's own, which nobody else can define.
     pub scenarios: BTreeMap<String, Arc<Scenario>>,
-    /// SHA-256 of everything above: names the rules that a trace was decided under.
+    /// Plugins whose objections are not obeyed.
+    pub observed: BTreeSet<String>,
+    /// SHA-256 of everything above that has a word in decisions: names the rules that a trace was decided under. How agents are
+    /// promoted is none of it.
     pub digest: String,
 }
 
@@ -168,8 +172,8 @@ impl Policies {
         let (scan, promotion) = (ScanRules::default(), PromotionRules::default());
         let tools = tools.into_iter().collect();
         let (sql, dlp, injection) = (Arc::new(NoSql), Arc::new(NoDlp), InjectionRules::default());
-        let (scenarios, digest) = (BTreeMap::new(), String::new());
-        Self { tools, matrix, rules, access, scan, promotion, sql, dlp, injection, scenarios, digest }.named()
+        let (scenarios, observed, digest) = (BTreeMap::new(), BTreeSet::new(), String::new());
+        Self { tools, matrix, rules, access, scan, promotion, sql, dlp, injection, scenarios, observed, digest }.named()
     }
 
     #[must_use]
@@ -188,6 +192,14 @@ impl Policies {
     #[must_use]
     pub fn with_promotion(mut self, promotion: PromotionRules) -> Self {
         self.promotion = promotion;
+        self
+    }
+
+    /// What the chain is made with.
+    #[must_use]
+    pub fn with_modes<'a>(mut self, modes: impl IntoIterator<Item = (&'a str, PluginMode)>) -> Self {
+        let observed = modes.into_iter().filter(|(_, mode)| *mode == PluginMode::Observe);
+        self.observed = observed.map(|(name, _)| name.to_owned()).collect();
         self.named()
     }
 
@@ -220,13 +232,9 @@ impl Policies {
         let tools: BTreeMap<_, _> = self.tools.iter().map(|(name, tool)| (name, &tool.digest)).collect();
         let injection = (self.injection.action, self.injection.score, self.injection.reader.digest());
         let content = (self.sql.digest(), self.dlp.digest(), injection);
-        let rest = (self.rules.digest(), self.access.digest(), &self.scan, &self.promotion, content);
-        let canonical = if self.scenarios.is_empty() {
-            serde_json_canonicalizer::to_vec(&(tools, &self.matrix, rest))
-        } else {
-            let scenarios: BTreeMap<_, _> = self.scenarios.iter().map(|(id, one)| (id, one.hash().hex())).collect();
-            serde_json_canonicalizer::to_vec(&(tools, &self.matrix, rest, scenarios))
-        };
+        let rest = (self.rules.digest(), self.access.digest(), &self.scan, content, &self.observed);
+        let scenarios: BTreeMap<_, _> = self.scenarios.iter().map(|(id, one)| (id, one.hash().hex())).collect();
+        let canonical = serde_json_canonicalizer::to_vec(&(tools, &self.matrix, rest, scenarios));
         self.digest = digest::named(&canonical.unwrap_or_default());
         self
     }

@@ -7,25 +7,34 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::chain::{Chain, Ruling};
-use crate::classification::Classification;
-use crate::digest;
-use crate::identity::{Principal, PrincipalKind};
+use crate::definitions::Standing;
+use crate::exchange::{Exchange, ToolSubject};
+use crate::identity::Principal;
 use crate::imagine::{self, Imagined};
 use crate::live::Live;
-use crate::names::{AgentId, Namespace, TenantId, ToolName};
+use crate::names::{Namespace, TenantId};
 use crate::ports::RecordedCall;
+use crate::recorded::{Kept, Recorded, decided, looked_at_gate, unrepeatable};
 use crate::sql::SqlHandling;
 use crate::verdict::{Decision, Reason};
 
 /// Flips that are told one by one; the rest is counted.
 const MOST_FLIPS: usize = 1000;
 
+const NOT_LOOKED_AT: &str = "the candidate puts a gate before it at which nobody looked then";
+
 /// The rules on trial.
 pub struct Candidate<'a> {
-    pub chain: &'a Chain,
-    pub live: &'a Arc<Live>,
-    /// Upstreams whose unclassified tools are let through.
-    pub watched: &'a [Namespace],
+    chain: &'a Chain,
+    live: Arc<Live>,
+    watched: &'a [Namespace],
+}
+
+impl<'a> Candidate<'a> {
+    /// Suspensions of today are no policy and left out. `watched`: upstreams whose unclassified tools are let through.
+    pub fn new(chain: &'a Chain, live: &Arc<Live>, watched: &'a [Namespace]) -> Self {
+        Self { chain, live: Live::unsuspended(live), watched }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -116,92 +125,90 @@ impl Tally {
 
 /// Asks the candidate about one recorded call.
 pub fn replay(candidate: &Candidate<'_>, call: &RecordedCall, tally: &mut Tally) {
-    match again(candidate, call) {
+    let asked = again(candidate, call).and_then(|(from, imagined)| Ok((from, judged(candidate, call, &imagined)?)));
+    match asked {
         Err(why) => tally.skip(why),
-        Ok((from, imagined)) => {
-            let ruling = judged(candidate, &imagined);
-            tally.compare(call, from, Some(ruling.decision), ruling.reasons);
-        }
+        Ok((from, ruling)) => tally.compare(call, from, Some(ruling.decision), ruling.reasons),
     }
 }
 
 /// Asks the rules in force and the candidate about one recorded call. What other changes since then have turned is not the
 /// candidate's doing.
 pub fn replay_against(now: &Candidate<'_>, candidate: &Candidate<'_>, call: &RecordedCall, tally: &mut Tally) {
-    let asked = again(now, call).and_then(|(_, before)| again(candidate, call).map(|(_, after)| (before, after)));
-    match asked {
+    let ask = |whom: &Candidate<'_>| again(whom, call).and_then(|(_, imagined)| judged(whom, call, &imagined));
+    match ask(now).and_then(|before| Ok((before, ask(candidate)?))) {
         Err(why) => tally.skip(why),
-        Ok((before, after)) => {
-            let (from, ruling) = (judged(now, &before).decision, judged(candidate, &after));
-            tally.compare(call, from, Some(ruling.decision), ruling.reasons);
-        }
+        Ok((before, after)) => tally.compare(call, before.decision, Some(after.decision), after.reasons),
     }
 }
 
-fn judged(candidate: &Candidate<'_>, imagined: &Imagined) -> Ruling {
-    let mut exchange = imagined.exchange(candidate.live);
-    candidate.chain.judge(&mut exchange, &mut |_, run| run())
-}
-
-/// What a candidate that ran beside said of this call, where that was something else.
-pub fn told_beside(call: &RecordedCall, tally: &mut Tally) {
-    let context = &call.trace.event.context;
-    let (Ok(from), Some(beside)) = (decided(call), context.get("candidate")) else { return };
+/// What the candidate of this digest said of the call when it ran beside the policies in force.
+pub fn told_beside(digest: &str, call: &RecordedCall, tally: &mut Tally) {
+    let from = match decided(call) {
+        Ok(from) => from,
+        Err(why) => return tally.skip(why),
+    };
+    let Some(beside) = call.trace.event.context.get("candidate") else {
+        return tally.skip("no candidate ran beside it");
+    };
+    if beside.get("digest").and_then(Value::as_str) != Some(digest) {
+        return tally.skip("another candidate ran beside it");
+    }
     let to = beside.get("decision").and_then(|to| Decision::deserialize(to).ok());
-    tally.compare(call, from, to, Vec::new());
+    let reason = beside.get("reason").and_then(|reason| Reason::deserialize(reason).ok());
+    // Only gates of the policies in force are looked at.
+    if reason.as_ref().is_some_and(|reason| (reason.plugin.as_str(), reason.rule.as_str()) == ("gate", "unknown")) {
+        return tally.skip(NOT_LOOKED_AT);
+    }
+    tally.compare(call, from, to, reason.into_iter().collect());
 }
 
-fn decided(call: &RecordedCall) -> Result<Decision, &'static str> {
-    let context = &call.trace.event.context;
-    if context.get("tool").is_none() {
-        return Err("not a tool call");
+fn judged(candidate: &Candidate<'_>, call: &RecordedCall, imagined: &Imagined) -> Result<Ruling, &'static str> {
+    let mut exchange = imagined.exchange(&candidate.live);
+    let ruling = candidate.chain.judge(&mut exchange, &mut |_, run| run());
+    // An imagined call finds gates open. One that nobody looked at then might as well have been closed.
+    match ruling.decision != Decision::Deny && waits_for_more(candidate, call, &exchange) {
+        true => Err(NOT_LOOKED_AT),
+        false => Ok(ruling),
     }
-    let decision = context.get("decision").and_then(|decision| Decision::deserialize(decision).ok());
-    let decision = decision.ok_or("not a decision of the gateway")?;
-    // What ran because a human said yes was an escalation to the rules.
-    Ok(if context.get("approval").is_some() { Decision::ApprovalRequired } else { decision })
+}
+
+fn waits_for_more(candidate: &Candidate<'_>, call: &RecordedCall, exchange: &Exchange) -> bool {
+    let mut more = false;
+    imagine::gates(candidate.chain, exchange, |binding| more |= !looked_at_gate(call, binding.scenario.as_str()));
+    more
 }
 
 fn again(candidate: &Candidate<'_>, call: &RecordedCall) -> Result<(Decision, Imagined), &'static str> {
-    let event = &call.trace.event;
+    let context = &call.trace.event.context;
     let from = decided(call)?;
-    let text = |key: &str| event.context.get(key).and_then(Value::as_str);
-    let name: ToolName = text("tool").and_then(|tool| tool.parse().ok()).ok_or("not a tool call")?;
-    let agent: AgentId = event.agent_id.parse().map_err(|_| "its agent has no readable name")?;
-    let acting = text("as").ok_or("recorded before the caller's own limits were")?;
-    let principal = acting_as(acting, call.tenant, agent).ok_or("the caller's own limits cannot be read")?;
+    let Recorded { principal, tool: name, arguments, at, declared } = Recorded::of(call)?;
+    if let Some(refused) = unrepeatable(call, |policy| asks_for_gate(candidate, &principal, policy)).first() {
+        return Err(refused.why);
+    }
     let watched = candidate.watched.iter().any(|one| one.as_str() == name.namespace());
-    let tool = imagine::subject(candidate.chain, candidate.live, &principal, &name, watched);
+    let tool = imagine::subject(candidate.chain, &candidate.live, &principal, &name, watched);
+    // It was the accepted one, or it would have been refused as another; what it is today is no policy either.
+    let tool = ToolSubject { standing: Standing::Pinned, ..tool };
     // Its agent's own limits stand in the trace by their digest alone, and they may decide about SQL.
     let may_be_sql = tool.classified.as_ref().is_none_or(|known| known.handling.sql != SqlHandling::Off);
-    if may_be_sql && event.context.get("run").is_some() {
+    if may_be_sql && context.get("run").is_some() {
         return Err("it was a step of a run, under its agent's own limits");
     }
-    let arguments = match arguments(call, &name) {
+    let arguments = match arguments {
         Kept::Whole(arguments) => arguments,
         Kept::Not(why) if held_sql(&event.context) || reads_arguments(candidate, &principal, &tool) => return Err(why),
         Kept::Not(_) => None,
     };
-    if event.context.get("context_hash").is_some() && reads_arguments(candidate, &principal, &tool) {
+    if context.get("context_hash").is_some() && reads_arguments(candidate, &principal, &tool) {
         return Err("what its agent said of it besides was not kept");
     }
-    let declared = declared(&event.context)?;
-    let at = event.timestamp.parse().map_err(|_| "its time cannot be read")?;
-    let principal = Arc::new(principal);
-    Ok((from, Imagined { principal, tool, arguments, at, declared, definition: None }))
+    Ok((from, Imagined { principal: Arc::new(principal), tool, arguments, at, declared, definition: None }))
 }
 
-/// What the agent itself called it: a call counts as no less.
-pub(crate) fn declared(context: &Value) -> Result<Option<Classification>, &'static str> {
-    if let Some(code) = context.get("declared") {
-        let read = code.as_str().and_then(Classification::from_code);
-        return read.map(Some).ok_or("what its agent called it cannot be read");
-    }
-    let raised = context.get("raised").and_then(Value::as_array).into_iter().flatten();
-    match raised.into_iter().any(|why| why.get("rule").and_then(Value::as_str) == Some("declared")) {
-        true => Err("recorded before what its agent called it was"),
-        false => Ok(None),
-    }
+fn asks_for_gate(candidate: &Candidate<'_>, principal: &Principal, policy: &str) -> bool {
+    let own = candidate.live.rules_of(principal.tenant);
+    candidate.chain.policies().rules.gate_of(policy).or(own.rules.gate_of(policy)).is_some()
 }
 
 /// Whether something was said of its SQL, which may be found where no manifest names it.
@@ -214,7 +221,7 @@ fn held_sql(context: &Value) -> bool {
 }
 
 /// Whether the answer could depend on what was asked with the call.
-fn reads_arguments(candidate: &Candidate<'_>, principal: &Principal, tool: &crate::exchange::ToolSubject) -> bool {
+fn reads_arguments(candidate: &Candidate<'_>, principal: &Principal, tool: &ToolSubject) -> bool {
     let policies = candidate.chain.policies();
     let own = candidate.live.rules_of(principal.tenant);
     let handling = tool.classified.as_ref().map(|known| &known.handling);
@@ -223,142 +230,4 @@ fn reads_arguments(candidate: &Candidate<'_>, principal: &Principal, tool: &crat
         || !policies.access.is_empty()
         || !own.access.is_empty()
         || handling.is_some_and(|handling| !handling.raises.is_empty() || handling.sql.argument().is_some())
-}
-
-/// A call's arguments as far as they were kept.
-pub(crate) enum Kept {
-    Whole(Option<Value>),
-    Not(&'static str),
-}
-
-/// The record is what was sent only if it has the digest that the trace has.
-pub(crate) fn arguments(call: &RecordedCall, tool: &ToolName) -> Kept {
-    let Some(input) = &call.input else {
-        return Kept::Not("its arguments were erased");
-    };
-    if input.get("omitted_bytes").is_some() {
-        return Kept::Not("its arguments were too large to be kept");
-    }
-    let hash = call.trace.event.context.get("args_hash").and_then(Value::as_str);
-    let is_hashed = |value: &Value| {
-        let canonical = serde_json_canonicalizer::to_vec(value).unwrap_or_default();
-        hash == Some(digest::named(&canonical).as_str())
-    };
-    if is_hashed(input) {
-        // Without arguments the whole question stands there, and begins with the tool's name.
-        let bare = input.get("name").and_then(Value::as_str) == Some(tool.tool()) && input.get("arguments").is_none();
-        return Kept::Whole((!bare).then(|| input.clone()));
-    }
-    match input.get("arguments").filter(|inside| is_hashed(inside)) {
-        Some(inside) => Kept::Whole(Some(inside.clone())),
-        None => Kept::Not("its arguments were kept only in part"),
-    }
-}
-
-/// `A3 R2 D1,D2 [role]`, as a trace says what the caller was.
-pub(crate) fn acting_as(text: &str, tenant: Option<TenantId>, agent: AgentId) -> Option<Principal> {
-    let (limits, roles) = match text.split_once('[') {
-        Some((limits, roles)) => (limits, roles.strip_suffix(']')?),
-        None => (text, ""),
-    };
-    let mut limits = limits.split(' ');
-    let (autonomy, max_risk) = (limits.next()?.parse().ok()?, limits.next()?.parse().ok()?);
-    let types = limits.next().unwrap_or_default();
-    let listed = |text: &str| text.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect::<Vec<_>>();
-    let allowed_types = listed(types).iter().map(|kind| kind.parse().ok()).collect::<Option<_>>()?;
-    Some(Principal {
-        kind: PrincipalKind::Agent,
-        tenant,
-        agent,
-        autonomy,
-        allowed_types,
-        max_risk,
-        roles: listed(roles),
-        ..Principal::anonymous()
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use serde_json::json;
-
-    use super::*;
-    use crate::classification::{Autonomy, DecisionType, Reversibility, Risk};
-    use crate::trace::{Event, Trace};
-
-    #[test]
-    fn what_the_caller_was_is_read_back() {
-        let agent: AgentId = "a".parse().unwrap();
-        for (text, types, roles) in [
-            ("A3 R2 D1,D2 [viewer,clerk]", vec![DecisionType::D1, DecisionType::D2], vec!["viewer", "clerk"]),
-            ("A3 R2 ", vec![], vec![]),
-            ("A3 R2  [viewer]", vec![], vec!["viewer"]),
-        ] {
-            let read = acting_as(text, None, agent.clone()).unwrap();
-            assert_eq!((read.autonomy, read.max_risk), (Autonomy::A3, Risk::R2), "{text}");
-            assert_eq!((read.allowed_types, read.roles.iter().map(String::as_str).collect::<Vec<_>>()), (types, roles));
-        }
-        for broken in ["", "A9 R1 ", "A1", "A1 R1 D9", "A1 R1 D1 [x"] {
-            assert_eq!(acting_as(broken, None, agent.clone()), None, "{broken}");
-        }
-    }
-
-    #[test]
-    fn what_the_agent_called_it_is_read_back() {
-        let said = Classification::new(DecisionType::D3, Risk::R2, Reversibility::Irreversible);
-        for (context, expected) in [
-            (json!({}), Ok(None)),
-            (json!({"raised": [{"rule": "sql", "to": "LOW_WRITE"}]}), Ok(None)),
-            (json!({"declared": said.code(), "raised": [{"rule": "declared", "to": "READ_ONLY"}]}), Ok(Some(said))),
-            (json!({"declared": "D9-R2-total"}), Err("what its agent called it cannot be read")),
-            (
-                json!({"raised": [{"rule": "declared", "to": "READ_ONLY"}]}),
-                Err("recorded before what its agent called it was"),
-            ),
-        ] {
-            assert_eq!(declared(&context), expected, "{context}");
-        }
-        for broken in ["", "D1", "D1-R1", "D1-R1-total-more", "R1-D1-total"] {
-            assert_eq!(Classification::from_code(broken), None, "{broken}");
-        }
-    }
-
-    fn recorded(input: Option<Value>, hashed: &Value) -> RecordedCall {
-        let hash = digest::named(&serde_json_canonicalizer::to_vec(hashed).unwrap());
-        let event = Event {
-            trace_id: "trc_1".into(),
-            agent_id: "a".into(),
-            event_type: "decision".into(),
-            decision_type: None,
-            risk_level: None,
-            reversibility: None,
-            classification_code: None,
-            description: None,
-            reasoning: None,
-            authorization: Value::Null,
-            context: json!({ "args_hash": hash, "tool": "crm/find", "decision": "allow" }),
-            previous_hash: None,
-            timestamp: "2026-02-23T00:00:00.000Z".into(),
-        };
-        let trace = Trace { seq: 1, event, event_hash: String::new() };
-        RecordedCall { tenant: None, trace, input, status: None }
-    }
-
-    #[test]
-    fn only_what_was_sent_is_asked_again() {
-        let tool: ToolName = "crm/find".parse().unwrap();
-        let sent = json!({ "id": 7 });
-        let whole = |input: Value, hashed: &Value| match arguments(&recorded(Some(input), hashed), &tool) {
-            Kept::Whole(arguments) => Ok(arguments),
-            Kept::Not(why) => Err(why),
-        };
-        assert_eq!(whole(sent.clone(), &sent), Ok(Some(sent.clone())));
-        assert_eq!(whole(json!({ "arguments": sent, "inputResponses": {} }), &sent), Ok(Some(sent.clone())));
-        let bare = json!({ "name": "find" });
-        assert_eq!(whole(bare.clone(), &bare), Ok(None), "a call without arguments");
-        assert_eq!(whole(json!({ "omitted_bytes": 20000 }), &sent), Err("its arguments were too large to be kept"));
-        assert_eq!(whole(json!({ "id": "(hidden)" }), &sent), Err("its arguments were kept only in part"));
-        assert!(matches!(arguments(&recorded(None, &sent), &tool), Kept::Not("its arguments were erased")));
-    }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
-use crate::classification::{Autonomy, DecisionType, Risk, scale};
+use crate::classification::scale;
 use crate::manifest::AgentMode;
 use crate::names::ToolName;
 
@@ -39,15 +39,17 @@ pub struct Objection {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remedy {
     Approve,
+    /// The manifest lists this mode.
     Mode(AgentMode),
-    Autonomy(Autonomy),
-    MaxRisk(Risk),
-    AllowType(DecisionType),
     Role(String),
+    /// Some role of the caller may call the tool.
+    Permission,
     /// Other arguments: which, in words.
     Arguments(String),
     /// The tool's changed definition is accepted.
     Accept(ToolName),
+    /// The tool's upstream does this, in words.
+    Upstream(String),
     /// The policy of this name is changed or its mode is lowered.
     Policy(String),
 }

@@ -224,6 +224,7 @@ fn read_files(files: &[PolicyFile], supabase: Supabase, problems: &mut Vec<Probl
     if let Some(dlp) = dlp.compile(problems) {
         policies = policies.with_dlp(dlp);
     }
+    let policies = policies.with_modes(modes.iter().map(|(plugin, mode)| (plugin.as_str(), *mode)));
     LoadedPolicies { policies, modes, scanning }
 }
 

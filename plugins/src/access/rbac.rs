@@ -86,8 +86,8 @@ impl Roles {
         });
         let least = would.next().map(|first| would.fold(first.0, |least, (role, _)| least.min(role)));
         let mut verdict = Verdict::deny("permission", message);
-        if let (Verdict::Deny(objection), Some(role)) = (&mut verdict, least) {
-            objection.remedy = Some(Remedy::Role(role.clone()));
+        if let Verdict::Deny(objection) = &mut verdict {
+            objection.remedy = Some(least.map_or(Remedy::Permission, |role| Remedy::Role(role.clone())));
         }
         verdict
     }

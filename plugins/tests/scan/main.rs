@@ -1,6 +1,7 @@
 //! The scanner against definitions written for it: what must be caught, and what must not.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod actions;
 mod benign;
 mod changes;
 mod disguises;

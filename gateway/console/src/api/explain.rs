@@ -11,7 +11,7 @@ use gateway_core::replay::Report;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{ApiError, Strict, Wrong};
+use super::{ApiError, Asked, Strict, Wrong};
 use crate::Shared;
 use crate::auth::Administrator;
 
@@ -20,6 +20,7 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/explain", post(of_call))
         .route("/explain/{trace_id}", get(of_trace))
         .route("/replay", post(replay))
+        .route("/replay/live", get(beside))
 }
 
 #[derive(Deserialize)]
@@ -27,6 +28,12 @@ pub(super) fn routes() -> Router<Shared> {
 struct Trial {
     /// `manifests/crm.yaml` to its text; the whole body has at most 1 MiB.
     files: BTreeMap<String, String>,
+    since: Option<Timestamp>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Since {
     since: Option<Timestamp>,
 }
 
@@ -56,4 +63,17 @@ async fn replay(
     })?;
     let scope = ReplayScope { tenant: Some(admin.tenant), since: trial.since };
     Ok(Json(console.desk.replay(&admin.who(), &scope, (&chain, &live)).await?))
+}
+
+/// What the candidate that runs beside the policies in force has said so far.
+async fn beside(
+    State(console): State<Shared>,
+    admin: Administrator,
+    Asked(asked): Asked<Since>,
+) -> Result<Json<Report>, ApiError> {
+    let missing =
+        || ApiError::NotFound("no candidate runs beside the policies: the configuration has no `candidate`".into());
+    let digest = console.node.beside().ok_or_else(missing)?;
+    let scope = ReplayScope { tenant: Some(admin.tenant), since: asked.since };
+    Ok(Json(console.desk.replay_beside(&admin.who(), &scope, &digest).await?))
 }

@@ -31,7 +31,7 @@ pub struct Ruling {
     pub rules: Arc<str>,
     /// The approval it runs by.
     pub approval: Option<Uuid>,
-    /// What the candidate would have said, where that is something else.
+    /// What the candidate would have said, where one runs beside.
     pub compared: Option<Compared>,
     /// Somebody knows this call.
     granted: bool,
@@ -43,6 +43,8 @@ pub struct Compared {
     pub digest: String,
     /// `None`: the candidate failed.
     pub decision: Option<Decision>,
+    /// Its first reason, where it decides otherwise.
+    pub reason: Option<Reason>,
 }
 
 impl Ruling {

@@ -10,12 +10,14 @@ use uuid::Uuid;
 use super::{Desk, DeskError, Who, own};
 use crate::agents::Step;
 use crate::approvals::ApprovalRecord;
+use crate::chain::Chain;
 use crate::classification::{Autonomy, Classification, DecisionType, Risk};
-use crate::explain::{Explained, explain};
+use crate::explain::{Explained, JudgeSaid, Way, explain, explain_with};
 use crate::imagine::{self, Imagined};
+use crate::live::Live;
 use crate::names::{AgentId, TenantId, ToolName};
 use crate::ports::{RecordedCall, StoreError};
-use crate::replay::{Kept, acting_as, arguments, declared};
+use crate::recorded::{Kept, Recorded, Unrepeatable, unrepeatable};
 use crate::trace::Trace;
 
 /// A call that nobody made yet.
@@ -43,12 +45,12 @@ pub struct Hypothesis {
     pub roles: Option<Vec<String>>,
 }
 
-/// What was decided, and, where the same rules are still in force, how they come to it.
+/// What was decided, and how the rules of today come to what they say of it.
 #[derive(Debug, Clone, Serialize)]
 pub struct TraceExplained {
     pub trace: Trace,
     pub tenant: Option<TenantId>,
-    /// Whether what decided it is what decides now; without it there are no timings.
+    /// Whether what decided it is what decides now, and judged it again.
     pub policies: PoliciesNow,
     /// The arguments, without what should not be read.
     pub input: Option<Value>,
@@ -63,8 +65,14 @@ pub struct TraceExplained {
     /// The rounds before this one, newest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub continues: Vec<String>,
-    /// The same call judged again.
+    /// The same call judged again, by the rules of today.
     pub again: Option<Explained>,
+    /// Why it is not judged again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_again: Option<&'static str>,
+    /// What would make it pass, where it is not judged again and that is known all the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub would_pass: Vec<Way>,
 }
 
 /// The run that a call was a step of, and its other steps.
@@ -90,6 +98,19 @@ pub enum PoliciesNow {
     None,
 }
 
+#[derive(Default)]
+struct Again {
+    again: Option<Explained>,
+    not_again: Option<&'static str>,
+    would_pass: Vec<Way>,
+}
+
+impl Again {
+    fn not(why: &'static str) -> Self {
+        Self { not_again: Some(why), ..Self::default() }
+    }
+}
+
 /// Rounds that are followed back.
 const MOST_ROUNDS: usize = 20;
 
@@ -99,9 +120,7 @@ impl Desk {
         let missing = || DeskError::NotFound(format!("trace `{id}`"));
         let call = self.history.call(id).await?.filter(|call| who.may_see(call.tenant)).ok_or_else(missing)?;
         let (chain, live) = self.in_force();
-        let context = &call.trace.event.context;
-        let text = |key: &str| context.get(key).and_then(Value::as_str);
-        let tool = text("tool").and_then(|tool| tool.parse::<ToolName>().ok());
+        let text = |key: &str| call.trace.event.context.get(key).and_then(Value::as_str);
         let rules = live.rules_of(call.tenant);
         let policies = match (text("policies"), text("rules")) {
             (Some(policies), Some(of)) if policies == chain.policies().digest && of == &*rules.enforced => {
@@ -110,47 +129,71 @@ impl Desk {
             (Some(_), _) => PoliciesNow::Changed,
             _ => PoliciesNow::None,
         };
-        let agent = call.trace.event.agent_id.parse::<AgentId>().ok();
-        let principal = agent.zip(text("as")).and_then(|(agent, acting)| acting_as(acting, call.tenant, agent));
-        let kept = tool.as_ref().map(|tool| arguments(&call, tool));
-        let run = self.run_of(&call).await?;
-        let mut again = None;
-        if let (Some(tool), Some(principal), Some(Kept::Whole(arguments)), PoliciesNow::InForce) =
-            (&tool, principal, &kept, policies)
-            // What its agent forbids it besides, or says of it, is not in the trace, so that the answer might be another.
-            && run.is_none()
-            && text("context_hash").is_none()
-            && let Ok(declared) = declared(context)
-        {
-            let tool = imagine::subject(&chain, &live, &principal, tool, self.watches(tool));
-            let at = call.trace.event.timestamp.parse().unwrap_or_else(|_| self.clock.now());
-            let (principal, arguments) = (Arc::new(principal), arguments.clone());
-            let definition = imagine::definition(&live, &tool);
-            let imagined = Imagined { principal, tool, arguments, at, declared, definition };
-            again = Some(explain(&chain, &live, &imagined, &*self.stopwatch));
-        }
+        let Again { again, not_again, would_pass } = self.judged_again(&chain, &live, &call);
         let approval = match text("approval").and_then(|id| id.parse().ok()) {
             Some(id) => self.approvals.find(call.tenant, id).await?,
             None => None,
         };
+        let hide = |input: &Value| chain.recorder().value(rules, input).unwrap_or_else(|| input.clone());
+        let input_missing = Recorded::of(&call).ok().and_then(|recorded| match recorded.arguments {
+            Kept::Whole(_) => None,
+            Kept::Not(why) => Some(why),
+        });
         Ok(TraceExplained {
             tenant: call.tenant,
             policies,
-            input: call
-                .input
-                .as_ref()
-                .map(|input| chain.recorder().value(rules, input).unwrap_or_else(|| input.clone())),
-            input_missing: kept.and_then(|kept| match kept {
-                Kept::Whole(_) => None,
-                Kept::Not(why) => Some(why),
-            }),
+            input: call.input.as_ref().map(hide),
+            input_missing,
             status: call.status.clone(),
             approval,
-            run,
+            run: self.run_of(&call).await?,
             continues: self.rounds_before(&call).await?,
             again,
+            not_again,
+            would_pass,
             trace: call.trace,
         })
+    }
+
+    fn judged_again(&self, chain: &Chain, live: &Arc<Live>, call: &RecordedCall) -> Again {
+        let imagined = match self.imagined(chain, live, call) {
+            Ok(imagined) => imagined,
+            Err(why) => return Again::not(why),
+        };
+        let own = live.rules_of(call.tenant);
+        let is_gate = |policy: &str| chain.policies().rules.gate_of(policy).or(own.rules.gate_of(policy)).is_some();
+        let gone = unrepeatable(call, is_gate);
+        // Nobody here knows what they depend on, so they stand as they were written down.
+        let kept =
+            |one: &&Unrepeatable| !matches!(one.judge, "standing" | "schema" | "dlp") && one.reason.rule != "drift";
+        let kept: Vec<_> = gone.iter().filter(kept).map(Unrepeatable::heard).collect();
+        let explained = explain_with(chain, live, &imagined, &kept, &*self.stopwatch);
+        let said_again = |one: &Unrepeatable| {
+            let same = |said: &JudgeSaid| said.verdict == "deny" && !said.observed && said.plugin == one.judge;
+            explained.judges.iter().any(same)
+        };
+        match gone.iter().find(|one| !said_again(one)) {
+            None => Again { again: Some(explained), ..Again::default() },
+            Some(one) => Again { would_pass: explained.would_pass, ..Again::not(one.why) },
+        }
+    }
+
+    fn imagined(&self, chain: &Chain, live: &Live, call: &RecordedCall) -> Result<Imagined, &'static str> {
+        let context = &call.trace.event.context;
+        let Recorded { principal, tool, arguments, at, declared } = Recorded::of(call)?;
+        // What its agent forbids it besides, or says of it, is not in the trace, so that the answer might be another.
+        if context.get("run").is_some() {
+            return Err("it was a step of a run, under its agent's own limits");
+        }
+        if context.get("context_hash").is_some() {
+            return Err("what its agent said of it besides was not kept");
+        }
+        let Kept::Whole(arguments) = arguments else {
+            return Err("its arguments were not kept as they were sent");
+        };
+        let tool = imagine::subject(chain, live, &principal, &tool, self.watches(&tool));
+        let definition = imagine::definition(live, &tool);
+        Ok(Imagined { principal: Arc::new(principal), tool, arguments, at, declared, definition })
     }
 
     async fn run_of(&self, call: &RecordedCall) -> Result<Option<RunShown>, DeskError> {

@@ -130,8 +130,9 @@ impl Desk {
         record: &Record,
     ) -> Result<ApprovalRecord, DeskError> {
         let (agent, from, now) = (&known.agent.agent_id, known.agent.autonomy, self.clock.now());
-        let policies = self.in_force().0.policies().digest.clone();
-        let bound = (tenant, agent, "promotion", from, to, &policies);
+        let chain = self.in_force().0;
+        let policies = chain.policies().digest.clone();
+        let bound = (tenant, agent, "promotion", from, to, &policies, &chain.policies().promotion);
         let unwritable = |error: serde_json::Error| DeskError::Invalid(error.to_string());
         let binding = digest::named(&serde_json_canonicalizer::to_vec(&bound).map_err(unwritable)?);
         let id = self.clock.fresh_id();

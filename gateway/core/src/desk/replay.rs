@@ -30,7 +30,7 @@ impl Desk {
         (chain, live): (&Chain, &Arc<Live>),
     ) -> Result<Report, DeskError> {
         let watched = (self.watched)();
-        let candidate = Candidate { chain, live, watched: &watched };
+        let candidate = Candidate::new(chain, live, &watched);
         let tally = Tally::new(chain.policies().digest.clone(), scope.since.map(|since| since.to_string()));
         self.each_call(who, scope, tally, |call, tally| replay(&candidate, call, tally)).await
     }
@@ -44,16 +44,16 @@ impl Desk {
         (now, then): (&Arc<Live>, &Arc<Live>),
     ) -> Result<Report, DeskError> {
         let watched = (self.watched)();
-        let now = Candidate { chain, live: now, watched: &watched };
-        let then = Candidate { chain, live: then, watched: &watched };
+        let now = Candidate::new(chain, now, &watched);
+        let then = Candidate::new(chain, then, &watched);
         let tally = Tally::new(chain.policies().digest.clone(), scope.since.map(|since| since.to_string()));
         self.each_call(who, scope, tally, |call, tally| replay_against(&now, &then, call, tally)).await
     }
 
-    /// What the candidate said that is configured to run beside the rules in force: only its objections were kept.
-    pub async fn replay_beside(&self, who: &Who, scope: &ReplayScope) -> Result<Report, DeskError> {
-        let tally = Tally::new("as configured".into(), scope.since.map(|since| since.to_string()));
-        self.each_call(who, scope, tally, told_beside).await
+    /// What the candidate of this digest said while it ran beside the rules in force.
+    pub async fn replay_beside(&self, who: &Who, scope: &ReplayScope, digest: &str) -> Result<Report, DeskError> {
+        let tally = Tally::new(digest.to_owned(), scope.since.map(|since| since.to_string()));
+        self.each_call(who, scope, tally, |call, tally| told_beside(digest, call, tally)).await
     }
 
     async fn each_call(

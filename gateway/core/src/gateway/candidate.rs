@@ -1,4 +1,4 @@
-//! Policies on trial: judged beside those in force, never obeyed, and written down where they differ.
+//! Policies on trial: judged beside those in force, never obeyed, and written down, with their reason where they differ.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -17,9 +17,12 @@ impl Gateway {
             tool.classified = own.or_else(|| candidate.policies().tool(&tool.name)).cloned();
             tool.effective = Effective::of(tool.classified.as_deref());
         }
-        let judged = catch_unwind(AssertUnwindSafe(|| candidate.judge(&mut again, &mut |_, run| run()).decision)).ok();
-        if judged != Some(ruling.decision) {
-            ruling.compared = Some(Compared { digest: candidate.policies().digest.clone(), decision: judged });
-        }
+        let judged = catch_unwind(AssertUnwindSafe(|| candidate.judge(&mut again, &mut |_, run| run()))).ok();
+        let digest = candidate.policies().digest.clone();
+        let decision = judged.as_ref().map(|judged| judged.decision);
+        // Where it decides the same, the ruling has the reasons.
+        let differs = judged.filter(|judged| judged.decision != ruling.decision);
+        let reason = differs.and_then(|judged| judged.reasons.into_iter().next());
+        ruling.compared = Some(Compared { digest, decision, reason });
     }
 }

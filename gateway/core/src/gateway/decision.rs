@@ -16,7 +16,7 @@ use crate::matrix::{Judgement, Question};
 use crate::names::TraceId;
 use crate::rules::CONTEXT_META;
 use crate::trace::{EventType, TraceDraft};
-use crate::verdict::{Decision, Heard, PolicyMode};
+use crate::verdict::{Decision, Heard, PolicyMode, Reason};
 
 pub(super) fn decision_draft(exchange: &Exchange, ruling: &Ruling, timestamp: Timestamp) -> TraceDraft {
     let (principal, part) = (&exchange.principal, exchange.classification());
@@ -196,6 +196,17 @@ fn candidate(compared: &Compared) -> Canonical {
     let mut written = Object::with_capacity(128);
     written.text("decision", compared.decision.map(Decision::as_str));
     written.text("digest", Some(&compared.digest));
+    if let Some(reason) = &compared.reason {
+        written.raw("reason", words(reason).as_str());
+    }
+    written.end()
+}
+
+fn words(reason: &Reason) -> Canonical {
+    let mut written = Object::with_capacity(64 + reason.message.len());
+    written.text("message", Some(&reason.message));
+    written.text("plugin", Some(&reason.plugin));
+    written.text("rule", Some(&reason.rule));
     written.end()
 }
 
@@ -217,11 +228,7 @@ fn verdict(heard: &Heard) -> Canonical {
     }
     written.text("plugin", Some(heard.plugin));
     if let Some(reason) = &heard.reason {
-        let mut words = Object::with_capacity(64 + reason.message.len());
-        words.text("message", Some(&reason.message));
-        words.text("plugin", Some(&reason.plugin));
-        words.text("rule", Some(&reason.rule));
-        written.raw("reason", words.end().as_str());
+        written.raw("reason", words(reason).as_str());
     }
     written.text("verdict", Some(heard.verdict));
     written.end()
@@ -245,7 +252,6 @@ mod tests {
 
     use super::*;
     use crate::matrix::Authorization;
-    use crate::verdict::Reason;
 
     fn canonical(written: &Canonical) -> Value {
         let value = serde_json::from_str::<Value>(written.as_str()).unwrap();
@@ -275,6 +281,14 @@ mod tests {
             reasons: vec!["one".into(), "\"two\"".into()],
             cell: "A1 x D1 = AUTHORIZED",
         };
+        let (digest, decision) = ("sha256:1".to_owned(), Some(Decision::Deny));
+        let reason = Some(Reason::new("rules", "POL-1", "a \"quoted\" reason, é"));
+        let said = json!({"message": "a \"quoted\" reason, é", "plugin": "rules", "rule": "POL-1"});
+        let beside = Compared { digest, decision, reason };
+        let expected = json!({"decision": "deny", "digest": "sha256:1", "reason": said});
+        assert_eq!(canonical(&candidate(&beside)), expected);
+        let same = Compared { decision: Some(Decision::Allow), reason: None, ..beside };
+        assert_eq!(canonical(&candidate(&same)), json!({"decision": "allow", "digest": "sha256:1"}));
         let expected =
             json!({"matrix_result": "A1 x D1 = AUTHORIZED", "overrides": ["one", "\"two\""], "required": true});
         assert_eq!(canonical(&authorization(&judged, Decision::ApprovalRequired)), expected);

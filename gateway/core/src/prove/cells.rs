@@ -193,7 +193,7 @@ impl<'a> Bench<'a> {
         self.asked.chain.judge_without(&mut exchange, &SILENT).decision
     }
 
-    fn hold(&mut self, kind: &Kind, tool: &ToolSubject, own: &Effective, decision: Decision) {
+    pub fn hold(&mut self, kind: &Kind, tool: &ToolSubject, own: &Effective, decision: Decision) {
         self.cells += 1;
         // Governance tools write the chain itself; they are open to every mode, and only to what is built in.
         if tool.governs() {

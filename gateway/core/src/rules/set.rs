@@ -141,6 +141,24 @@ impl RuleSet {
         });
     }
 
+    /// The same of those that apply to this very call and are obeyed.
+    pub fn gates_obeyed(&self, exchange: &Exchange, mut found: impl FnMut(&Arc<GateBinding>)) {
+        if !self.gated {
+            return;
+        }
+        let context = CallContext::new(exchange);
+        let obeyed = self.policies.iter().filter(|policy| policy.mode == PolicyMode::Enforce);
+        for policy in obeyed.filter(|policy| policy.condition.holds(&context) == Some(true)) {
+            policy.requirement.gate().into_iter().for_each(&mut found);
+        }
+    }
+
+    /// What the policy of this id waits for, where it is kept by where a run is.
+    pub fn gate_of(&self, policy_id: &str) -> Option<&Arc<GateBinding>> {
+        let named = self.policies.iter().filter(|policy| policy.policy_id == policy_id);
+        named.filter_map(|policy| policy.requirement.gate()).next()
+    }
+
     /// Empty for no policies.
     pub fn digest(&self) -> &str {
         &self.digest

@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use clap::Args;
-use gateway_core::desk::{Hypothesis, TraceExplained};
+use gateway_core::desk::{Hypothesis, PoliciesNow, TraceExplained};
 use gateway_core::explain::{Explained, Way};
 use gateway_core::{AgentId, Autonomy, Risk, ToolName};
 use serde_json::Value;
@@ -125,6 +125,7 @@ fn told(explained: &Explained) -> String {
         let reason = judge.reason.as_ref().map_or(String::new(), |reason| format!(": {}", plain(reason)));
         lines.push(format!("  {time:>9}  {:<8} {}{}{worth}{reason}", judge.verdict, judge.plugin, plain(&rule)));
     }
+    lines.extend(explained.awaits.iter().map(|gate| format!("and only while {}", plain(gate))));
     lines.extend(explained.would_pass.iter().map(way));
     lines.join("\n")
 }
@@ -166,12 +167,16 @@ fn trace_told(explained: &TraceExplained) -> String {
         }));
     }
     lines.extend(explained.continues.iter().map(|before| format!("goes on from {before}")));
-    match &explained.again {
-        Some(again) => {
-            lines.push("the same rules are in force; judged again:".into());
-            lines.push(told(again));
-        }
-        None => lines.push("the rules have changed since, or the call cannot be judged again".into()),
+    if let Some(again) = &explained.again {
+        lines.push(match explained.policies {
+            PoliciesNow::InForce => "the same rules are in force; judged again:".into(),
+            _ => "the rules have changed since; under today's:".into(),
+        });
+        lines.push(told(again));
     }
+    if let Some(why) = explained.not_again {
+        lines.push(format!("not judged again: {why}"));
+    }
+    lines.extend(explained.would_pass.iter().map(way));
     lines.join("\n")
 }

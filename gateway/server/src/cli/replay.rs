@@ -49,7 +49,15 @@ enum Rows {
 
 pub async fn run(args: ReplayArgs) -> Result<(), Failure> {
     let config = args.common.place.config()?;
-    let candidate = args.policies.as_deref().map(|dir| load_other(dir, &config)).transpose()?;
+    let dir = match args.live {
+        true => config.candidate.as_deref().ok_or_else(|| {
+            Failure::new(
+                "no candidate runs beside the policies: name its directory in the configuration, as `candidate: DIR`",
+            )
+        })?,
+        false => args.policies.as_deref().ok_or_else(|| Failure::new("--policies: name a directory"))?,
+    };
+    let loaded = load_other(dir, &config)?;
     let store = args.common.store().await?;
     let tenant = match &args.tenant {
         Some(name) => Some(tenant_named(&store, name).await?.id),
@@ -57,16 +65,15 @@ pub async fn run(args: ReplayArgs) -> Result<(), Failure> {
     };
     let (who, scope) = (operator(), ReplayScope { tenant, since: args.since });
     let desk = desk::without_rules(&store, &config);
-    let report = match candidate {
-        None => desk.replay_beside(&who, &scope).await,
-        Some(loaded) => {
-            let (chain, live) = match args.rules {
-                Rows::Own => desk::judging(&store, loaded).await?,
-                Rows::Enforced => desk::judging_enforced(&store, loaded).await?,
-                Rows::None => (desk::judging(&store, loaded).await?.0, gateway_core::Live::none()),
-            };
-            desk.replay(&who, &scope, (&chain, &live)).await
-        }
+    let report = if args.live {
+        desk.replay_beside(&who, &scope, &loaded.policies.digest).await
+    } else {
+        let (chain, live) = match args.rules {
+            Rows::Own => desk::judging(&store, loaded).await?,
+            Rows::Enforced => desk::judging_enforced(&store, loaded).await?,
+            Rows::None => (desk::judging(&store, loaded).await?.0, gateway_core::Live::none()),
+        };
+        desk.replay(&who, &scope, (&chain, &live)).await
     };
     let report = report.map_err(|error| Failure::of(&error))?;
     args.common.output().answer(&report, || told(&report))?;

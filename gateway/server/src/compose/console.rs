@@ -92,6 +92,10 @@ impl gateway_console::Node for ConsoleNode {
         judging.map_err(|error| vec![Unusable { at: String::new(), what: error.to_string() }])
     }
 
+    fn beside(&self) -> Option<String> {
+        self.node.gateway.candidate().map(|candidate| candidate.policies().digest.clone())
+    }
+
     async fn caller(&self, credential: &Credential) -> Result<Arc<Principal>, Stranger> {
         let known = self.node.gateway.admit_door(credential, None).await;
         known.map_err(|refused| match refused.status {
