@@ -13,6 +13,7 @@ use gateway_protocol::{Id, Reply, sse};
 
 use super::Review;
 use super::held::{Given, Held};
+use crate::chain::Passing;
 use crate::content::Found;
 use crate::gateway::record::{Story, status_of};
 use crate::outcome::Status;
@@ -134,17 +135,17 @@ impl Replies {
                     Some(held) => held.bare(frame, &mut found),
                     None => vec![(frame, None)],
                 };
-                self.forward(given, found);
+                self.forward(given, &found);
             }
             StreamItem::Event { frame, reply: Some(mut reply) } => {
                 self.review.list(&mut reply);
                 let Some(held) = &mut self.held else {
-                    return self.forward(vec![(frame, Some(reply))], Found::default());
+                    return self.forward(vec![(frame, Some(reply.into()))], &Found::default());
                 };
                 let mut found = Found::default();
                 let (kind, id) = (reply.is_final(), reply.id().cloned());
                 let (given, refused) = held.next(frame, reply, &mut found);
-                self.forward(given, found);
+                self.forward(given, &found);
                 if let Some((frame, reason)) = refused {
                     self.refuse(frame, kind.then_some(id).flatten(), &reason);
                 }
@@ -156,26 +157,27 @@ impl Replies {
     fn release(&mut self) {
         let mut found = Found::default();
         let given = self.held.as_mut().map(|held| held.end(&mut found)).unwrap_or_default();
-        self.forward(given, found);
+        self.forward(given, &found);
     }
 
-    fn forward(&mut self, given: Vec<Given>, mut found: Found) {
+    /// `found` is what was found in all of them.
+    fn forward(&mut self, given: Vec<Given>, found: &Found) {
         let done = self.held.as_ref().map(Held::plugin);
-        for (frame, reply) in given {
-            let Some(mut reply) = reply else {
+        // Before any of them goes on: with the last one the record is closed.
+        self.story.found(&self.review.ports.audit, &self.review.exchange, found);
+        for (frame, passing) in given {
+            let Some(Passing { mut reply, edited: mut own }) = passing else {
                 let kept = self.kept(frame);
                 self.ready.push_back(kept);
                 continue;
             };
-            let reviewed = self.review.chain.review_rest(&self.review.exchange, &mut reply, done, &mut found);
-            let told = std::mem::take(&mut found);
-            self.story.found(&self.review.ports.audit, &self.review.exchange, &told);
+            let reviewed = self.review.chain.review_rest(&self.review.exchange, &mut reply, done, &mut own);
+            self.story.found(&self.review.ports.audit, &self.review.exchange, &own);
             match reviewed {
                 Ok(()) => self.send(frame, reply),
                 Err(reason) => self.refuse(frame, reply.id().cloned().filter(|_| reply.is_final()), &reason),
             }
         }
-        self.story.found(&self.review.ports.audit, &self.review.exchange, &found);
     }
 
     /// An answer is replaced by an error; what nobody waits for is left out.
