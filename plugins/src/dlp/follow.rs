@@ -78,8 +78,7 @@ impl Following {
     /// Looked at by itself.
     fn alone(&self, reply: Reply, found: &mut Found) -> Result<Passing, Objection> {
         let rules = &self.inner.rules;
-        let own = super::TenantDlp::of(&self.tenant).and_then(super::TenantDlp::detectors);
-        if !rules.suspects(reply.raw()) && !own.is_some_and(|own| own.suspects(reply.raw())) {
+        if !self.inner.suspects_answer(&self.tenant, reply.raw()) {
             return Ok(reply.into());
         }
         let mut own = Found::default();
