@@ -149,3 +149,24 @@ async fn a_masked_answer_behind_a_held_event_still_fits_its_schema() {
     assert!(answer.text().contains("does not fit its schema"), "{}", answer.text());
     world.eventually("SELECT count(*) FROM agent_traces WHERE description = 'crm/slow: answer redacted'", 2).await;
 }
+
+// Beside its messages a stream has names, numbers and comments, which nobody reads: only what cannot be a text goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_said_beside_the_messages() {
+    let answer = r#"{"jsonrpc":"2.0","id":"$id","result":{"content":[]}}"#;
+    let says = vec![
+        Piece::Raw(": jane@example.org is looking\n\n".into()),
+        Piece::Raw(format!(
+            "event: for jane@example.org\nid: jane of example\ndata: {}\n\n",
+            json!({ "jsonrpc": "2.0",
+            "method": "notifications/message", "params": { "level": "info", "data": "first." } })
+        )),
+        Piece::Raw(format!("event: message\nid: up-17\ndata: {answer}\n\n")),
+    ];
+    let (_world, agent) = a_world(says).await;
+    let answer = agent.post("/crm/mcp", &call()).await;
+    assert!(!answer.text().contains("jane"), "{}", answer.text());
+    assert!(answer.text().starts_with(':'), "a sign of life is one: {}", answer.text());
+    assert!(answer.text().contains("event: message\nid: up-17\n"), "{}", answer.text());
+    assert_eq!(answer.events().len(), 2, "{}", answer.text());
+}

@@ -22,6 +22,11 @@ use crate::refusal;
 use crate::resume::Recording;
 use crate::verdict::Reason;
 
+/// The only event there is behind the first one of a stream.
+const MESSAGE: &str = "message";
+/// Longer ones are more than a place in a stream.
+const LONGEST_ID: usize = 1024;
+
 type Items = BoxStream<'static, Result<StreamItem, UpstreamError>>;
 
 /// An upstream's event stream on its way to the client.
@@ -128,7 +133,8 @@ impl Replies {
 
     fn take(&mut self, item: StreamItem) {
         match item {
-            StreamItem::Comment(comment) => self.ready.push_back(sse::Frame::Comment(comment)),
+            // It is a sign of life, and its words are nobody's to read.
+            StreamItem::Comment(_) => self.ready.push_back(sse::Frame::Comment(Bytes::new())),
             StreamItem::Event { frame, reply: None } => {
                 let mut found = Found::default();
                 let given = match &mut self.held {
@@ -202,11 +208,14 @@ impl Replies {
         self.ready.push_back(kept);
     }
 
-    /// An upstream that numbers its events can resume its streams itself, and its numbers are not ours to change.
+    /// An upstream that numbers its events can resume its streams itself, and its numbers are not ours to change. Other events
+    /// than messages mean nothing to a client, so no other name goes on.
     fn kept(&mut self, mut frame: sse::Event) -> sse::Frame {
         if frame.id.is_some() {
             self.tape = None;
         }
+        frame.id = frame.id.filter(|id| is_number(id));
+        frame.event = frame.event.filter(|name| name == MESSAGE);
         if let Some(tape) = &mut self.tape {
             tape.add(&mut frame);
         }
@@ -222,4 +231,9 @@ impl Replies {
         self.tape = None;
         Some(frame)
     }
+}
+
+/// Whether this may be the place of an event: a word to be given back, as a cursor is, and no text.
+fn is_number(id: &str) -> bool {
+    id.len() <= LONGEST_ID && id.bytes().all(|byte| byte.is_ascii_graphic())
 }
