@@ -166,7 +166,7 @@ async fn nothing_is_said_beside_the_messages() {
     let (_world, agent) = a_world(says).await;
     let answer = agent.post("/crm/mcp", &call()).await;
     assert!(!answer.text().contains("jane"), "{}", answer.text());
-    assert!(answer.text().starts_with(':'), "a sign of life is one: {}", answer.text());
+    assert!(answer.text().lines().any(|line| line == ":"), "a sign of life is one: {}", answer.text());
     assert!(answer.text().contains("event: message\nid: up-17\n"), "{}", answer.text());
     assert_eq!(answer.events().len(), 2, "{}", answer.text());
 }
