@@ -21,6 +21,7 @@ use gateway_core::TenantId;
 use gateway_core::chain::{Follow, Mutator, PluginMode};
 use gateway_core::content::{Found, Recorder};
 use gateway_core::exchange::Exchange;
+use gateway_core::live::TenantRules;
 use gateway_core::policies::{Policies, ToolMap};
 use gateway_core::verdict::{Objection, Remedy, Verdict};
 use gateway_dlp::{Blocked, Counts};
@@ -73,7 +74,7 @@ impl Mutator for Dlp {
 
     fn on_reply(&self, exchange: &Exchange, reply: &mut Reply, found: &mut Found) -> Verdict {
         let Some(way) = self.inner.way_back(exchange, reply) else { return Verdict::Pass };
-        if !self.inner.suspects(exchange, reply.raw()) {
+        if !self.inner.suspects_answer(&exchange.rules, reply.raw()) {
             found.nothing_here();
             return Verdict::Pass;
         }
@@ -103,9 +104,15 @@ impl Inner {
     }
 
     /// Whether anything in these bytes deserves a look.
-    fn suspects(&self, exchange: &Exchange, raw: &[u8]) -> bool {
-        let own = TenantDlp::of(&exchange.rules).and_then(TenantDlp::detectors);
+    fn suspects(&self, rules: &TenantRules, raw: &[u8]) -> bool {
+        let own = TenantDlp::of(rules).and_then(TenantDlp::detectors);
         self.rules.suspects(raw) || own.is_some_and(|own| own.suspects(raw))
+    }
+
+    /// The same of a message to a client: a value may lie in many blocks, none of which deserves a look by itself.
+    fn suspects_answer(&self, rules: &TenantRules, raw: &[u8]) -> bool {
+        let looks = || !self.rules.looks_for_nothing() || TenantDlp::of(rules).and_then(TenantDlp::detectors).is_some();
+        self.suspects(rules, raw) || (self.rules.places.reply.may_be_cut(raw) && looks())
     }
 
     fn scope(&self, exchange: &Exchange, way: Way) -> Arc<Scope> {

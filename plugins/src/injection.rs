@@ -12,7 +12,7 @@ use gateway_core::content::Found;
 use gateway_core::injection::{InjectionAction, InjectionRules, Suspicion};
 use gateway_core::{Exchange, Mutator, Verdict};
 use gateway_protocol::{Message, Outcome, Reply, ReplyKind, ResultKind};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 pub use reader::{Reader, WrittenInjection};
 
@@ -105,19 +105,36 @@ fn warn(result: &mut Value, found: &Suspicion) -> bool {
     true
 }
 
-/// Every text of a result that could be prose, in the order they come.
+/// Every text of a result that could be prose, in the order they come. Only the protocol's own words are left out, where they
+/// stand: a tool's data may have members of the same names.
 fn gather<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
     match value {
         _ if texts.len() >= MOST_TEXTS => {}
         Value::String(text) => texts.push(text),
         Value::Array(items) => items.iter().for_each(|item| gather(item, texts)),
-        // What is binary is no text, and is large.
-        Value::Object(members) => members
-            .iter()
-            .filter(|(name, _)| !matches!(name.as_str(), "blob" | "data" | "mimeType" | "type" | "requestState"))
-            .for_each(|(_, value)| gather(value, texts)),
+        Value::Object(members) => {
+            let read = |(name, value): &(&String, &Value)| !is_mark(name, value) && !is_binary(members, name, value);
+            members.iter().filter(read).for_each(|(_, value)| gather(value, texts));
+        }
         _ => {}
     }
+}
+
+/// One word that says what something is, or what to give back.
+fn is_mark(name: &str, value: &Value) -> bool {
+    let word = || value.as_str().is_some_and(|text| !text.contains(char::is_whitespace));
+    matches!(name, "type" | "mimeType" | "requestState") && word()
+}
+
+/// Base64, which is no text and is large: what a block says of itself, unless there are words in it.
+fn is_binary(block: &Map<String, Value>, name: &str, value: &Value) -> bool {
+    let kind = || block.get("type").and_then(Value::as_str);
+    let says_so = match name {
+        "data" => matches!(kind(), Some("image" | "audio")),
+        "blob" => block.contains_key("uri"),
+        _ => false,
+    };
+    says_so && value.as_str().is_some_and(|text| !text.contains(' '))
 }
 
 #[cfg(test)]

@@ -104,6 +104,8 @@ async fn answers_lose_what_is_personal() {
     assert!(told.contains(r#""rule":"payment_card""#) && told.contains(r#""action":"mask""#), "{told}");
     assert!(told.contains(r#""continues":"trc_"#), "{told}");
     is_clean(&told);
+    // A list has no trace of its own, but what was found in it has one.
+    world.eventually("SELECT count(*) FROM agent_traces WHERE description = 'tools/list: answer redacted'", 1).await;
     assert_eq!(world.verify().0, 0);
 }
 

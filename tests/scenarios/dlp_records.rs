@@ -120,3 +120,47 @@ async fn no_canary_reaches_the_books_on_sqlite() {
 async fn no_canary_reaches_the_books_on_postgres() {
     no_canary_reaches_the_books(Kind::Postgres).await;
 }
+
+// What a server says in the wrong way, or beside its answers, is its words all the same: neither the log nor a fault repeats them.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_canary_reaches_the_log_through_a_fault() {
+    let twice = format!(r#"{{"jsonrpc":"2.0","id":"$id","result":{{"{EMAIL}":1,"{EMAIL}":2}}}}"#);
+    let below = format!(r#"{{"jsonrpc":"2.0","id":"$id","result":{{"{EMAIL}":{{"a":tru}}}}}}"#);
+    let stub = Stub::scripted(vec![
+        Step::on("tools/call").raw(&twice),
+        Step::on("tools/call").raw(&below),
+        Step::on("tools/call").stream([Piece::Raw(format!("data: {twice}\n\n"))]),
+    ])
+    .await;
+    let unwilling =
+        Stub::scripted(vec![Step::on("initialize").error(200, -32000, &format!("not for {EMAIL}")).always()]).await;
+    let child = format!("echo 'no such customer: {EMAIL}' >&2; echo 'a banner of {EMAIL}'; cat > /dev/null");
+    let mut world = World::on(Kind::Sqlite)
+        .upstream("crm", json!({ "url": stub.url(), "pins": "off" }))
+        .upstream("shut", json!({ "url": unwilling.url(), "pins": "off", "protocol": "legacy" }))
+        .upstream("piped", json!({ "command": "sh", "args": ["-c", child], "pins": "off" }))
+        .set(
+            "log",
+            json!({ "level": "info,portreeve=debug,gateway_core=debug,gateway_upstream=debug,gateway_server=debug" }),
+        )
+        .manifests("crm", &[("read", "READ_ONLY")])
+        .manifests("shut", &[("read", "READ_ONLY")])
+        .manifests("piped", &[("read", "READ_ONLY")])
+        .start();
+    let agent = world.agent("a-1", "A3");
+    for _ in 0..3 {
+        let answer = agent.call("crm/read", json!({})).await;
+        assert!(!answer.text().contains("canary.bird"), "{}", answer.text());
+        assert!(answer.text().contains("error"), "{}", answer.text());
+    }
+    let modern = agent.modern();
+    let refused = modern.call("shut/read", json!({})).await;
+    assert!(!refused.text().contains("canary.bird"), "{}", refused.text());
+    let asked = tokio::time::timeout(std::time::Duration::from_secs(3), agent.call("piped/read", json!({}))).await;
+    assert!(asked.is_err() || !asked.unwrap().text().contains("canary.bird"));
+    let log = world.gateway().log();
+    assert!(log.contains("duplicate key"), "what is wrong is told: {log}");
+    assert!(log.contains("standard error"), "and that a child said something: {log}");
+    let line = log.lines().find(|line| line.contains("canary.bird"));
+    assert!(line.is_none(), "{line:?}");
+}

@@ -123,3 +123,50 @@ async fn what_is_laid_bare_by_a_mask_is_not_given() {
     assert!(said.contains("[PRIVATE_KEY]") && said.ends_with("is yours"), "{said}");
     assert_eq!(told.last(), Some(&json!([])));
 }
+
+// A masked value need not have the shape that its schema asks for, whatever waited for it when it came.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_masked_answer_behind_a_held_event_still_fits_its_schema() {
+    let output = json!({ "type": "object", "required": ["mail"],
+        "properties": { "mail": { "type": "string", "pattern": "^[a-z.]+@example[.]org$" } } });
+    let slow = json!({ "name": "slow", "inputSchema": { "type": "object" }, "outputSchema": output });
+    let result = |mail: &str| json!({ "content": [], "structuredContent": { "mail": mail } });
+    let stub = Stub::scripted(vec![
+        Step::legacy_server(),
+        Step::on("tools/list").result(json!({ "tools": [slow] })).always(),
+        Step::on("tools/call").stream([log("looking for jane"), Piece::answer(result("jane@example.org"))]),
+        Step::on("tools/call").stream([log("to jane@example.org for jane"), Piece::answer(result("nobody"))]),
+    ])
+    .await;
+    let tools = [("slow", "READ_ONLY")];
+    let world = World::on(Kind::Sqlite).upstream("crm", json!({ "url": stub.url() })).manifests("crm", &tools).start();
+    let agent = world.agent("a-1", "A1");
+    let answer = agent.post("/crm/mcp", &call()).await;
+    let last = answer.events().last().cloned().unwrap();
+    assert_eq!(last["result"], result("[EMAIL]"), "{}", answer.text());
+    // What was masked elsewhere excuses nothing here.
+    let answer = agent.post("/crm/mcp", &call()).await;
+    assert!(answer.text().contains("does not fit its schema"), "{}", answer.text());
+    world.eventually("SELECT count(*) FROM agent_traces WHERE description = 'crm/slow: answer redacted'", 2).await;
+}
+
+// Beside its messages a stream has names, numbers and comments, which nobody reads: only what cannot be a text goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_said_beside_the_messages() {
+    let answer = r#"{"jsonrpc":"2.0","id":"$id","result":{"content":[]}}"#;
+    let says = vec![
+        Piece::Raw(": jane@example.org is looking\n\n".into()),
+        Piece::Raw(format!(
+            "event: for jane@example.org\nid: jane of example\ndata: {}\n\n",
+            json!({ "jsonrpc": "2.0",
+            "method": "notifications/message", "params": { "level": "info", "data": "first." } })
+        )),
+        Piece::Raw(format!("event: message\nid: up-17\ndata: {answer}\n\n")),
+    ];
+    let (_world, agent) = a_world(says).await;
+    let answer = agent.post("/crm/mcp", &call()).await;
+    assert!(!answer.text().contains("jane"), "{}", answer.text());
+    assert!(answer.text().lines().any(|line| line == ":"), "a sign of life is one: {}", answer.text());
+    assert!(answer.text().contains("event: message\nid: up-17\n"), "{}", answer.text());
+    assert_eq!(answer.events().len(), 2, "{}", answer.text());
+}

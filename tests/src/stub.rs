@@ -198,6 +198,9 @@ fn played(stub: &Stub, what: &str, message: &Value) -> Option<Response<Body>> {
         Says::Json(json) => {
             answer.header("content-type", "application/json").body(whole(filled(json, message).to_string()))
         }
+        Says::Raw(text) => {
+            answer.header("content-type", "application/json").body(whole(script::written(&text, message)))
+        }
         Says::Stream(pieces) => {
             let frames = stub.inner.script.play(pieces, message).map(|piece| piece.map(Frame::data));
             answer.header("content-type", "text/event-stream").body(StreamBody::new(frames).boxed_unsync())

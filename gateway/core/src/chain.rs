@@ -22,7 +22,7 @@ use crate::policies::Policies;
 use crate::verdict::{Decision, Objection, Opinion, PolicyMode, Reason, Remedy, Verdict};
 use crate::{classify, scopes};
 
-pub use follow::{Follow, Passed, Step};
+pub use follow::{Follow, Passed, Passing, Step};
 pub use permit::{EVIDENCE_QUERY, OwnAnswer, Permit};
 pub use ruling::{Compared, Ruling};
 

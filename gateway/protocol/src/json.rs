@@ -44,6 +44,8 @@ pub enum Fault {
     LoneSurrogate,
     #[error("duplicate key `{0}`")]
     DuplicateKey(String),
+    #[error("duplicate key")]
+    DuplicateKeyUnnamed,
     #[error("nested deeper than {0} levels")]
     TooDeep(usize),
     #[error("an integer beyond 64 bits is read differently by different parsers; send it as a string")]
@@ -61,9 +63,26 @@ impl JsonError {
         Box::new(Self::new(fault, offset))
     }
 
+    /// The same without the sender's own words, for a document that neither its reader nor a log is to see parts of.
+    #[must_use]
+    pub fn without_names(self) -> Self {
+        let fault = match self.fault {
+            Fault::DuplicateKey(_) => Fault::DuplicateKeyUnnamed,
+            fault => fault,
+        };
+        Self { fault, offset: self.offset, path: Vec::new() }
+    }
+
     /// Whether the text is no JSON at all, as opposed to JSON we do not accept.
     pub fn is_syntax(&self) -> bool {
-        !matches!(self.fault, Fault::DuplicateKey(_) | Fault::TooDeep(_) | Fault::InexactInteger | Fault::NumberRange)
+        !matches!(
+            self.fault,
+            Fault::DuplicateKey(_)
+                | Fault::DuplicateKeyUnnamed
+                | Fault::TooDeep(_)
+                | Fault::InexactInteger
+                | Fault::NumberRange
+        )
     }
 
     /// The place as a reader would write it, `params.arguments.x`; empty at the top of the document.

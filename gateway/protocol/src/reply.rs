@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use crate::error::Malformed;
-use crate::json::{self, DEFAULT_MAX_DEPTH, Numbers, Scanner};
+use crate::json::{self, DEFAULT_MAX_DEPTH, JsonError, Numbers, Scanner};
 use crate::message::{Id, Message, Origin, Outcome, envelope};
 use crate::revision::Revision;
 use noted::Noted;
@@ -71,9 +71,9 @@ impl Reply {
     /// Checks one message; an array is refused (see `scan_all`).
     pub fn scan(raw: Bytes, max_depth: usize) -> Result<Self, Malformed> {
         let noted = {
-            let mut scanner = Scanner::new(json::as_text(&raw)?, max_depth, Numbers::Any);
+            let mut scanner = Scanner::new(json::as_text(&raw).map_err(unnamed)?, max_depth, Numbers::Any);
             let noted = Noted::read(&mut scanner)?;
-            scanner.end()?;
+            scanner.end().map_err(unnamed)?;
             noted
         };
         noted.into_reply(raw, max_depth)
@@ -81,7 +81,7 @@ impl Reply {
 
     /// Checks what an upstream of 2025-03-26 may send: one message, or an array of them, each a slice of the same bytes.
     pub fn scan_all(raw: &Bytes, max_depth: usize) -> Result<Vec<Self>, Malformed> {
-        let text = json::as_text(raw)?;
+        let text = json::as_text(raw).map_err(unnamed)?;
         let mut scanner = Scanner::new(text, max_depth, Numbers::Any);
         if scanner.peek() != Some(b'[') {
             return Self::scan(raw.clone(), max_depth).map(|reply| vec![reply]);
@@ -94,7 +94,7 @@ impl Reply {
             replies.push(noted.into_reply(raw.slice(start..scanner.position()), max_depth)?);
             Ok::<(), Malformed>(())
         })?;
-        scanner.end()?;
+        scanner.end().map_err(unnamed)?;
         Ok(replies)
     }
 
@@ -163,7 +163,7 @@ impl Reply {
     /// The tree, built now. An integer beyond 64 bits becomes the nearest double; one beyond doubles is refused.
     pub fn message(&self) -> Result<Message, Malformed> {
         let refused = |refusal: Malformed| refusal.answering(self.id.as_ref());
-        let value = json::parse_reply(&self.raw, self.max_depth).map_err(|error| refused(error.into()))?;
+        let value = json::parse_reply(&self.raw, self.max_depth).map_err(|error| refused(unnamed(error)))?;
         envelope(value, Origin::Upstream)
     }
 
@@ -175,6 +175,11 @@ impl Reply {
         let message = self.message().ok()?;
         Id::try_from(message.params()?.get("progressToken")?.clone()).ok()
     }
+}
+
+/// A fault of a reply is told to its reader and to logs, and its keys are words of its server like any others.
+fn unnamed(error: impl Into<JsonError>) -> Malformed {
+    error.into().without_names().into()
 }
 
 #[cfg(test)]

@@ -154,8 +154,8 @@ pub(crate) async fn initialize(
 }
 
 pub(crate) fn refused(namespace: &Namespace, error: &RpcError) -> UpstreamError {
-    // Its words are for the log; a client is told the number.
-    tracing::warn!(%namespace, code = error.code, "an upstream refused the gateway's question: {}", error.message);
+    // Its words may hold anything, so that nobody is told more than the number.
+    tracing::warn!(%namespace, code = error.code, words = error.message.len(), "an upstream refused the gateway's question");
     not_mcp(namespace, &format!("error {}", error.code))
 }
 

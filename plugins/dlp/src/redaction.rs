@@ -1,5 +1,6 @@
 //! Takes out what was found.
 
+mod across;
 mod blocks;
 mod edits;
 mod labels;
@@ -7,6 +8,7 @@ mod names;
 mod pieces;
 mod place;
 mod scalars;
+mod schema;
 mod spoken;
 mod step;
 mod string;
@@ -24,6 +26,8 @@ use crate::{Action, Actions, Blocked, Counts, Detectors, Paths, Seam, Severity, 
 use edits::{Changed, Edits, Which, with_changes};
 use string::About;
 use walk::Walk;
+
+pub(crate) use across::cut_between_blocks;
 
 /// The rule of a document that is no JSON, or too deep: it cannot be let through unread.
 pub const UNREADABLE: &str = "unreadable";
@@ -45,6 +49,8 @@ struct Finding {
     start: usize,
     end: usize,
     value: Box<str>,
+    /// It lies where only what is critical is taken out, so it is no more than counted.
+    passes: bool,
 }
 
 impl Finding {
@@ -124,6 +130,21 @@ impl<'a> Redaction<'a> {
 
     /// Everything of all sets; of two sets' findings in one place the stricter action's stays.
     fn findings(&self, text: &str, key: Option<&str>, critical_only: bool) -> Vec<Finding> {
+        let mut all = self.found_in(text, key, critical_only);
+        if critical_only {
+            // Asked by itself: what passes must not stand in the way of what does not.
+            let taken = all.len();
+            for one in self.found_in(text, key, false) {
+                let free = |known: &Finding| one.end <= known.start || known.end <= one.start;
+                if all.iter().take(taken).all(free) {
+                    all.push(Finding { passes: true, ..one });
+                }
+            }
+        }
+        all
+    }
+
+    fn found_in(&self, text: &str, key: Option<&str>, critical_only: bool) -> Vec<Finding> {
         let mut all: Vec<Finding> = Vec::new();
         for (set, detectors) in self.sets.iter().enumerate() {
             let asked = |rule: u16| {
@@ -134,7 +155,8 @@ impl<'a> Redaction<'a> {
             detectors.look(text, key, asked, &mut found);
             for one in found {
                 let range = one.range();
-                all.push(Finding { set, rule: one.rule, start: range.start, end: range.end, value: one.value });
+                let (start, end) = (range.start, range.end);
+                all.push(Finding { set, rule: one.rule, start, end, value: one.value, passes: false });
             }
         }
         if self.sets.len() > 1 {
@@ -167,7 +189,7 @@ impl<'a> Redaction<'a> {
         let Some(rule) = self.sets.get(one.set).and_then(|set| set.rule(one.rule)) else {
             return Ok(None);
         };
-        let action = self.actions.of(one.set, one.rule);
+        let action = if one.passes { Action::Observe } else { self.actions.of(one.set, one.rule) };
         if action == Action::Block {
             found.add(&rule.id, action, 1);
             return Err(rule.id.clone());

@@ -3,8 +3,8 @@
 use gateway_protocol::Reply;
 use serde_json::Value;
 
-/// Texts shorter than a stream may hold back are looked at across messages; so many of each.
-const MOST_TEXTS: usize = 32;
+/// So many texts of a message are looked at across messages; of more, the first ones.
+pub(super) const MOST_TEXTS: usize = 256;
 
 /// Every text below `params`, by its JSON pointer. Who reports progress, and on what, are not texts.
 pub(super) fn texts(reply: &Reply) -> Vec<(String, String)> {
@@ -12,27 +12,33 @@ pub(super) fn texts(reply: &Reply) -> Vec<(String, String)> {
     if let Ok(value) = serde_json::from_slice::<Value>(reply.raw())
         && let Some(params) = value.get("params")
     {
-        walk(params, "/params", &mut found);
+        walk(params, &mut "/params".to_owned(), &mut found);
     }
     found
 }
 
-fn walk(value: &Value, at: &str, found: &mut Vec<(String, String)>) {
+fn walk(value: &Value, at: &mut String, found: &mut Vec<(String, String)>) {
     const NAMES: [&str; 7] = ["_meta", "progressToken", "requestId", "taskId", "level", "uri", "mimeType"];
     if found.len() >= MOST_TEXTS {
         return;
     }
+    let (own, top) = (at.len(), at == "/params");
     match value {
-        Value::String(text) => found.push((at.to_owned(), text.clone())),
+        Value::String(text) => found.push((at.clone(), text.clone())),
         Value::Array(items) => {
             for (place, item) in items.iter().enumerate() {
-                walk(item, &format!("{at}/{place}"), found);
+                at.push_str(&format!("/{place}"));
+                walk(item, at, found);
+                at.truncate(own);
             }
         }
         Value::Object(members) => {
             for (key, member) in members {
-                if at != "/params" || !NAMES.contains(&key.as_str()) {
-                    walk(member, &format!("{at}/{}", key.replace('~', "~0").replace('/', "~1")), found);
+                if !top || !NAMES.contains(&key.as_str()) {
+                    at.push('/');
+                    at.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                    walk(member, at, found);
+                    at.truncate(own);
                 }
             }
         }

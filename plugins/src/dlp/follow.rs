@@ -6,11 +6,11 @@
 
 mod keys;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gateway_core::chain::{Follow, Passed, Step};
+use gateway_core::chain::{Follow, Passed, Passing, Step};
 use gateway_core::content::{Action, Found};
 use gateway_core::exchange::Exchange;
 use gateway_core::live::TenantRules;
@@ -20,15 +20,15 @@ use gateway_dlp::{Counts, OpenKey, Paths};
 use gateway_protocol::{Reply, ReplyKind};
 
 use super::Inner;
-use super::edit::{texts, with_texts};
+use super::edit::{MOST_TEXTS, texts, with_texts};
 use super::rules::told;
 use super::scope::{Scope, Way, way_of};
 use keys::{cut, remember};
 
-/// A longer message is a whole of its own.
+/// Whether a longer message may pass is said when it goes on, so that it is not read twice.
 const LONGEST_PIECE: usize = 16 * 1024;
 /// How many texts a stream may have left open, and how much of each is remembered.
-const MOST_OPEN: usize = 32;
+const MOST_OPEN: usize = MOST_TEXTS;
 const LONGEST_OPEN: usize = 256;
 
 pub(super) struct Following {
@@ -48,11 +48,10 @@ type Place = (String, String);
 
 struct Piece {
     reply: Reply,
-    texts: Vec<Text>,
+    texts: BTreeMap<Place, Text>,
 }
 
 struct Text {
-    place: Place,
     text: String,
     /// Where something begins in it that may not be over; its length where nothing does.
     over: usize,
@@ -77,14 +76,16 @@ impl Following {
     }
 
     /// Looked at by itself.
-    fn alone(&self, reply: Reply, found: &mut Found) -> Result<Reply, Objection> {
+    fn alone(&self, reply: Reply, found: &mut Found) -> Result<Passing, Objection> {
         let rules = &self.inner.rules;
-        let own = super::TenantDlp::of(&self.tenant).and_then(super::TenantDlp::detectors);
-        if !rules.suspects(reply.raw()) && !own.is_some_and(|own| own.suspects(reply.raw())) {
-            return Ok(reply);
+        if !self.inner.suspects_answer(&self.tenant, reply.raw()) {
+            return Ok(reply.into());
         }
-        let edited = self.scope(&reply).reply(rules, &reply, found)?;
-        Ok(edited.unwrap_or(reply))
+        let mut own = Found::default();
+        let edited = self.scope(&reply).reply(rules, &reply, &mut own);
+        let places = own.take_places();
+        found.join(&own);
+        Ok(Passing { reply: edited?.unwrap_or(reply), edited: places })
     }
 
     /// Which of the texts at one place end in something that may go on, once `piece` stands behind the others.
@@ -93,12 +94,12 @@ impl Following {
         let nowhere = Paths::none();
         let redaction = scope.redaction(&self.inner.rules, &scope.actions, &nowhere);
         let seam = redaction.seam();
-        for text in &mut piece.texts {
+        for (place, text) in &mut piece.texts {
             let mut before: Vec<&mut Text> =
-                self.held.iter_mut().flat_map(|held| &mut held.texts).filter(|held| held.place == text.place).collect();
+                self.held.iter_mut().filter_map(|held| held.texts.get_mut(place)).collect();
             let mut whole: String = before.iter().map(|held| held.text.as_str()).collect();
             whole.push_str(&text.text);
-            let tail = seam.tail(&whole).filter(|_| whole.len() <= LONGEST_PIECE).unwrap_or(whole.len());
+            let tail = seam.tail(&whole).unwrap_or(whole.len());
             let mut start = 0;
             for held in &mut before {
                 held.over = tail.saturating_sub(start).min(held.text.len());
@@ -110,13 +111,8 @@ impl Following {
 
     /// Pieces that go on together: what lies across them is taken out first, then each is looked at by itself.
     fn finish(&mut self, pieces: Vec<Piece>, found: &mut Found) -> Passed {
-        let mut joined: Vec<Place> = Vec::new();
         let mut edits: Vec<Vec<(String, String)>> = pieces.iter().map(|_| Vec::new()).collect();
-        for text in pieces.iter().flat_map(|piece| &piece.texts) {
-            if !joined.contains(&text.place) {
-                joined.push(text.place.clone());
-            }
-        }
+        let joined: BTreeSet<Place> = pieces.iter().flat_map(|piece| piece.texts.keys()).cloned().collect();
         for place in joined {
             self.join(&place, &pieces, &mut edits, found);
         }
@@ -133,7 +129,7 @@ impl Following {
     }
 
     fn join(&mut self, place: &Place, pieces: &[Piece], edits: &mut [Vec<(String, String)>], found: &mut Found) {
-        let at = |piece: &Piece| piece.texts.iter().find(|text| text.place == *place).map(|text| text.text.clone());
+        let at = |piece: &Piece| piece.texts.get(place).map(|text| text.text.clone());
         let mut texts: Vec<(Part, String)> =
             pieces.iter().enumerate().filter_map(|(index, piece)| Some((Part::Going(index), at(piece)?))).collect();
         if let Some(before) = self.open.remove(place) {
@@ -141,7 +137,7 @@ impl Following {
         }
         // What is still held may end what begins here; where it begins something itself, it is left for later.
         for (index, piece) in self.held.iter().enumerate() {
-            let head = piece.texts.iter().find(|text| text.place == *place).and_then(|text| text.text.get(..text.over));
+            let head = piece.texts.get(place).and_then(|text| text.text.get(..text.over));
             texts.extend(head.filter(|head| !head.is_empty()).map(|head| (Part::Held(index), head.to_owned())));
         }
         let Some(first) = pieces.first() else { return };
@@ -196,7 +192,7 @@ enum Part {
 impl Piece {
     /// The first bytes of one of its texts, in other words.
     fn replace(&mut self, place: &Place, bytes: usize, with: &str) {
-        let Some(text) = self.texts.iter_mut().find(|text| text.place == *place) else { return };
+        let Some(text) = self.texts.get_mut(place) else { return };
         text.text = [with, text.text.get(bytes..).unwrap_or_default()].concat();
         text.over = with.len();
         self.reply = with_texts(&self.reply, &[(place.1.clone(), text.text.clone())]);
@@ -207,29 +203,28 @@ impl Follow for Following {
     fn next(&mut self, reply: Reply, found: &mut Found) -> Result<Step, Objection> {
         let answers = reply.kind() != ReplyKind::Notification;
         let reply = if answers { reply } else { self.behind_keys(reply) };
-        if answers || reply.raw().len() > LONGEST_PIECE {
-            let last = self.alone(reply.clone(), found)?;
+        if answers {
+            let last = self.alone(reply, found)?;
             let mut given = self.end(found);
-            if !answers {
-                self.note_keys(&reply);
-            }
             given.push(Some(last));
             return Ok(Step::Give(given));
         }
         // Whether it may pass at all is said when it comes; what is taken out of it, when it goes on.
-        self.alone(reply.clone(), &mut Found::default()).inspect_err(|objection| {
-            found.add(&objection.rule.as_ref().into(), Action::Block, 1);
-        })?;
+        if reply.raw().len() <= LONGEST_PIECE {
+            self.alone(reply.clone(), &mut Found::default()).inspect_err(|objection| {
+                found.add(&objection.rule.as_ref().into(), Action::Block, 1);
+            })?;
+        }
         let method = reply.method().unwrap_or_default().to_owned();
         let texts = texts(&reply)
             .into_iter()
-            .map(|(pointer, text)| Text { place: (method.clone(), pointer), over: text.len(), text })
+            .map(|(pointer, text)| ((method.clone(), pointer), Text { over: text.len(), text }))
             .collect();
         let mut piece = Piece { reply, texts };
         self.weigh(&mut piece);
         self.held.push(piece);
         // Nothing overtakes what waits.
-        let waits = |piece: &Piece| piece.texts.iter().any(Text::waits);
+        let waits = |piece: &Piece| piece.texts.values().any(Text::waits);
         let first = self.held.iter().position(waits).unwrap_or(self.held.len());
         let going: Vec<Piece> = self.held.drain(..first).collect();
         if going.is_empty() {
@@ -243,8 +238,8 @@ impl Follow for Following {
         let left: Vec<(Place, String)> = held
             .iter()
             .flat_map(|piece| &piece.texts)
-            .filter(|text| text.waits())
-            .map(|text| (text.place.clone(), ending(&text.text).to_owned()))
+            .filter(|(_, text)| text.waits())
+            .map(|(place, text)| (place.clone(), ending(&text.text).to_owned()))
             .collect();
         let given = self.finish(held, found);
         for (place, text) in left {

@@ -17,13 +17,16 @@ pub(super) struct Places {
     pub list: Paths,
     /// The same where it opens a conversation.
     pub opening: Paths,
+    /// Any message, where it is kept: there nothing is left unread.
+    pub record: Paths,
 }
 
-const REQUEST: [(&str, Care); 14] = [
+/// What the protocol itself writes into `_meta` (facts of a handshake, and ids) is no server's word; all else there is.
+const REQUEST: &[(&str, Care)] = &[
     ("/_meta/progressToken", Care::Opaque),
     ("/_meta/traceparent", Care::Opaque),
     ("/_meta/tracestate", Care::Opaque),
-    ("/_meta/**", Care::Critical),
+    ("/_meta/io.modelcontextprotocol~1*/**", Care::Critical),
     ("/name", Care::Opaque),
     ("/uri", Care::Critical),
     ("/cursor", Care::Opaque),
@@ -37,13 +40,13 @@ const REQUEST: [(&str, Care); 14] = [
 ];
 
 /// What stands around every message to a client.
-const ENVELOPE: [(&str, Care); 24] = [
+const ENVELOPE: &[(&str, Care)] = &[
     ("/jsonrpc", Care::Opaque),
     ("/id", Care::Opaque),
     ("/method", Care::Opaque),
     ("/error/code", Care::Opaque),
     ("/params/_meta/progressToken", Care::Opaque),
-    ("/params/_meta/**", Care::Critical),
+    ("/params/_meta/io.modelcontextprotocol~1*/**", Care::Critical),
     ("/params/progressToken", Care::Opaque),
     ("/params/requestId", Care::Opaque),
     ("/params/taskId", Care::Opaque),
@@ -51,8 +54,8 @@ const ENVELOPE: [(&str, Care); 24] = [
     ("/params/level", Care::Opaque),
     ("/params/uri", Care::Critical),
     ("/params/url", Care::Critical),
-    ("/params/requestedSchema/**", Care::Critical),
-    ("/result/_meta/**", Care::Critical),
+    ("/params/requestedSchema/**", Care::Schema),
+    ("/result/_meta/io.modelcontextprotocol~1*/**", Care::Critical),
     ("/result/resultType", Care::Opaque),
     ("/result/requestState", Care::Opaque),
     ("/result/nextCursor", Care::Opaque),
@@ -60,12 +63,12 @@ const ENVELOPE: [(&str, Care); 24] = [
     ("/result/task/taskId", Care::Opaque),
     ("/result/tasks/*/taskId", Care::Opaque),
     ("/result/inputRequests/*/method", Care::Opaque),
-    ("/result/inputRequests/*/params/requestedSchema/**", Care::Critical),
+    ("/result/inputRequests/*/params/requestedSchema/**", Care::Schema),
     ("/result/inputRequests/*/params/url", Care::Critical),
 ];
 
 /// One block of content, wherever blocks stand.
-const BLOCK: [(&str, Care); 4] = [
+const BLOCK: &[(&str, Care)] = &[
     ("/data", Care::Binary),
     ("/uri", Care::Critical),
     ("/resource/uri", Care::Critical),
@@ -83,24 +86,24 @@ const BLOCKS: [&str; 6] = [
     "/result/inputRequests/*/params/messages/*/content",
 ];
 
-const CONTENTS: [(&str, Care); 4] = [
-    ("/result/contents/*/uri", Care::Critical),
-    ("/result/contents/*/blob", Care::Binary),
-    // A value may begin in one block and end in the next.
+const CONTENTS: &[(&str, Care)] =
+    &[("/result/contents/*/uri", Care::Critical), ("/result/contents/*/blob", Care::Binary)];
+
+/// A value may begin in one block and end in the next.
+const PIECES: &[(&str, Care)] = &[
     ("/result/content/*/text", Care::Pieces),
     ("/result/result/content/*/text", Care::Pieces),
+    ("/params/result/content/*/text", Care::Pieces),
 ];
 
 /// So many places an operator may add: the engine hears 64 in all.
 pub(super) const MOST_OPAQUE: usize = 8;
 
-const LIST: [(&str, Care); 20] = [
+const LIST: &[(&str, Care)] = &[
     ("/result/tools/*/name", Care::Opaque),
-    ("/result/tools/*/inputSchema/**", Care::Critical),
-    ("/result/tools/*/outputSchema/**", Care::Critical),
-    ("/result/tools/*/annotations/**", Care::Critical),
+    ("/result/tools/*/inputSchema/**", Care::Schema),
+    ("/result/tools/*/outputSchema/**", Care::Schema),
     ("/result/tools/*/execution/**", Care::Opaque),
-    ("/result/tools/*/_meta/**", Care::Critical),
     ("/result/tools/*/icons/**", Care::Critical),
     ("/result/prompts/*/name", Care::Opaque),
     ("/result/prompts/*/arguments/*/name", Care::Opaque),
@@ -118,7 +121,7 @@ const LIST: [(&str, Care); 20] = [
 ];
 
 /// Of an opening only what a model is told is read.
-const OPENING: [(&str, Care); 6] = [
+const OPENING: &[(&str, Care)] = &[
     ("/result/protocolVersion", Care::Opaque),
     ("/result/supportedVersions/**", Care::Opaque),
     ("/result/capabilities/**", Care::Opaque),
@@ -136,16 +139,18 @@ impl Places {
             .flat_map(|at| BLOCK.iter().map(move |(below, care)| (format!("{at}{below}"), *care)))
             .collect();
         let block = || blocks.iter().map(|(path, care)| (path.as_str(), *care));
+        let of = |places: &'static [(&'static str, Care)]| places.iter().copied();
         Self {
-            request: Paths::new(REQUEST),
+            request: Paths::new(of(REQUEST)),
             answer: Paths::new([
-                ("/_meta/**", Care::Critical),
+                ("/_meta/io.modelcontextprotocol~1*/**", Care::Critical),
                 ("/content/data", Care::Binary),
                 ("/role", Care::Opaque),
             ]),
-            reply: Paths::new(own().chain(ENVELOPE).chain(block()).chain(CONTENTS)),
-            list: Paths::new(own().chain(LIST).chain(ENVELOPE)),
-            opening: Paths::new(own().chain(OPENING).chain(ENVELOPE)),
+            reply: Paths::new(own().chain(of(PIECES)).chain(of(ENVELOPE)).chain(block()).chain(of(CONTENTS))),
+            list: Paths::new(own().chain(of(LIST)).chain(of(ENVELOPE))),
+            opening: Paths::new(own().chain(of(OPENING)).chain(of(ENVELOPE))),
+            record: Paths::new(of(PIECES)),
         }
     }
 }
@@ -156,7 +161,7 @@ mod tests {
 
     #[test]
     fn every_place_is_heard() {
-        let reply = ENVELOPE.len() + BLOCK.len() * BLOCKS.len() + CONTENTS.len();
+        let reply = PIECES.len() + ENVELOPE.len() + BLOCK.len() * BLOCKS.len() + CONTENTS.len();
         for places in [REQUEST.len(), reply, LIST.len() + ENVELOPE.len(), OPENING.len() + ENVELOPE.len()] {
             assert!(places + MOST_OPAQUE <= 64, "{places}");
         }

@@ -11,7 +11,6 @@ use serde_json::Value;
 
 use super::Inner;
 use super::scope::sets;
-use super::tenant::TenantDlp;
 
 pub(super) struct MaskedRecorder(pub Arc<Inner>);
 
@@ -19,26 +18,22 @@ pub(super) struct MaskedRecorder(pub Arc<Inner>);
 const KEY: [u8; 32] = [0; 32];
 
 impl MaskedRecorder {
-    fn with<T>(&self, rules: &TenantRules, look: impl FnOnce(&Redaction<'_>) -> T) -> T {
-        let (actions, paths) = (Actions::all(Action::Mask), Paths::none());
+    fn with<T>(&self, rules: &TenantRules, paths: &Paths, look: impl FnOnce(&Redaction<'_>) -> T) -> T {
+        let actions = Actions::all(Action::Mask);
         let sets = sets(&self.0.rules, rules);
-        look(&Redaction { sets, actions: &actions, key: &KEY, paths: &paths })
-    }
-
-    fn is_clean(&self, rules: &TenantRules, raw: &[u8]) -> bool {
-        let own = TenantDlp::of(rules).and_then(TenantDlp::detectors);
-        !self.0.rules.suspects(raw) && !own.is_some_and(|own| own.suspects(raw))
+        look(&Redaction { sets, actions: &actions, key: &KEY, paths })
     }
 }
 
 impl Recorder for MaskedRecorder {
     fn json(&self, rules: &TenantRules, text: &[u8]) -> Option<Vec<u8>> {
-        if self.is_clean(rules, text) {
+        if !self.0.suspects_answer(rules, text) {
             return None;
         }
         let raw = Bytes::copy_from_slice(text);
         // Nothing is blocked here; were it, nothing would be kept.
-        match self.with(rules, |redaction| redaction.json(&raw, &mut Counts::default())) {
+        let paths = &self.0.rules.places.record;
+        match self.with(rules, paths, |redaction| redaction.json(&raw, &mut Counts::default())) {
             Ok(edited) => edited.map(Into::into),
             Err(_) => Some(b"null".to_vec()),
         }
@@ -46,7 +41,7 @@ impl Recorder for MaskedRecorder {
 
     fn value(&self, rules: &TenantRules, value: &Value) -> Option<Value> {
         let mut seen = value.clone();
-        let edited = self.with(rules, |redaction| redaction.value(&mut seen, &mut Counts::default()));
+        let edited = self.with(rules, &Paths::none(), |redaction| redaction.value(&mut seen, &mut Counts::default()));
         let text = seen.to_string();
         if keys::in_text(&text) {
             return Some(serde_json::from_str(&keys::hide_in_text(&text)).unwrap_or(Value::Null));
@@ -58,14 +53,12 @@ impl Recorder for MaskedRecorder {
     }
 
     fn text(&self, rules: &TenantRules, text: &str) -> Option<String> {
-        let clean = self.is_clean(rules, text.as_bytes());
-        let edited = if clean {
-            None
-        } else {
-            match self.with(rules, |redaction| redaction.text(text, &mut Counts::default())) {
-                Ok(edited) => edited,
-                Err(_) => Some(String::new()),
-            }
+        let suspected = self.0.suspects(rules, text.as_bytes());
+        let look = || self.with(rules, &Paths::none(), |redaction| redaction.text(text, &mut Counts::default()));
+        let edited = match suspected.then(look) {
+            Some(Ok(edited)) => edited,
+            Some(Err(_)) => Some(String::new()),
+            None => None,
         };
         let seen = edited.as_deref().unwrap_or(text);
         if keys::in_text(seen) { Some(keys::hide_in_text(seen)) } else { edited }

@@ -35,7 +35,7 @@ impl Inner {
     fn is_plain(&self, exchange: &Exchange) -> bool {
         let copied = exchange.carried.iter().any(|(name, _)| name.starts_with(headers::PARAM_PREFIX));
         let Some(params) = exchange.message().filter(|_| !copied).and_then(Message::params) else { return false };
-        serde_json::to_vec(params).is_ok_and(|sent| !self.suspects(exchange, &sent))
+        serde_json::to_vec(params).is_ok_and(|sent| !self.suspects(&exchange.rules, &sent))
     }
 
     fn body(&self, scope: &Scope, exchange: &mut Exchange, counts: &mut Counts) -> Result<(), Blocked> {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
 mod rows;
+mod shipped;
 mod streams;
 
 use std::collections::BTreeMap;
@@ -206,7 +207,7 @@ fn every_kind_of_message_to_a_client_is_read_where_it_holds_words() {
         (
             "tools/list",
             result(
-                json!({ "nextCursor": KEY, "tools": [{ "name": KEY, "description": EMAIL, "inputSchema": { "description": "x@y.z" } }] }),
+                json!({ "nextCursor": KEY, "tools": [{ "name": KEY, "description": EMAIL, "inputSchema": { "description": "x" } }] }),
             ),
             "/result/tools/0/description",
         ),

@@ -141,6 +141,29 @@ fn policy_says_what_becomes_of_it() {
 }
 
 #[test]
+fn what_a_member_is_called_hides_nothing() {
+    let plugin = Injection::new(rules(InjectionAction::Block), PluginMode::Enforce);
+    let letters = "A".repeat(200);
+    for (result, denied) in [
+        (json!({ "structuredContent": { "data": [{ "text": ATTACK }] } }), true),
+        (json!({ "structuredContent": { "rows": [{ "type": ATTACK, "mimeType": "x" }] } }), true),
+        (json!({ "structuredContent": { "blob": ATTACK } }), true),
+        (json!({ "content": [{ "type": "text", "text": "see", "data": ATTACK }] }), true),
+        (json!({ "content": [{ "type": "image", "mimeType": "image/png", "data": ATTACK }] }), true),
+        (json!({ "content": [{ "type": "image", "mimeType": "image/png", "data": letters }] }), false),
+        (json!({ "content": [{ "type": "text", "text": "see" }] }), false),
+    ] {
+        let mut answer = Reply::from_message(&Message::result(Id::from(1), result.clone()));
+        let verdict = plugin.on_reply(&exchange(Handling::default()), &mut answer, &mut Found::default());
+        assert_eq!(matches!(verdict, Verdict::Deny(_)), denied, "{result}");
+    }
+    let picture = json!({ "type": "image", "data": "QUJD", "mimeType": "image/png", "text": "a" });
+    let mut texts = Vec::new();
+    gather(&picture, &mut texts);
+    assert_eq!(texts, ["a"], "what is base64 is not read");
+}
+
+#[test]
 fn an_ordinary_answer_passes_as_it_came() {
     let plugin = Injection::new(rules(InjectionAction::Block), PluginMode::Enforce);
     let mut answer = reply("Seven notes were found. The newest is from Tuesday.");

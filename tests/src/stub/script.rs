@@ -28,6 +28,8 @@ pub struct Step {
 pub(super) enum Says {
     Nothing,
     Json(Value),
+    /// As it is written, whatever a reader would make of it.
+    Raw(String),
     Stream(Vec<Piece>),
 }
 
@@ -37,6 +39,8 @@ pub enum Piece {
     /// A message, with the event id it is sent under.
     Event(Value, Option<String>),
     Comment(&'static str),
+    /// As it is written, blank line and all.
+    Raw(String),
     Pause(Duration),
     /// Nothing more until the client has answered the question with this id.
     Answered(Value),
@@ -86,6 +90,12 @@ impl Step {
 
     pub fn result(mut self, result: Value) -> Self {
         self.says = Says::Json(message([("id", json!("$id")), ("result", result)]));
+        self.status(200)
+    }
+
+    /// A body of JSON that no writer of JSON would write.
+    pub fn raw(mut self, text: &str) -> Self {
+        self.says = Says::Raw(text.into());
         self.status(200)
     }
 
@@ -192,6 +202,7 @@ impl Script {
                         Ok(format!("{id}data: {}\n\n", filled(message, &request)).into())
                     }
                     Piece::Comment(text) => Ok(format!(": {text}\n\n").into()),
+                    Piece::Raw(text) => Ok(written(&text, &request).into()),
                     Piece::Pause(time) => {
                         tokio::time::sleep(time).await;
                         Ok(Bytes::new())
@@ -217,6 +228,11 @@ impl Script {
 fn message<const N: usize>(members: [(&str, Value); N]) -> Value {
     let members = members.map(|(key, value)| (key.to_owned(), value));
     Value::Object([("jsonrpc".to_owned(), json!("2.0"))].into_iter().chain(members).collect())
+}
+
+/// A text with the request's own id in its place.
+pub(super) fn written(text: &str, request: &Value) -> String {
+    text.replace("\"$id\"", &request["id"].to_string())
 }
 
 /// The message with the request's own id and token in their places.

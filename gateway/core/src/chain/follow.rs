@@ -9,7 +9,21 @@ use crate::content::Found;
 use crate::verdict::Objection;
 
 /// What messages become, one by one and in their order: none is added, and `None` stands for one that may not pass.
-pub type Passed = SmallVec<[Option<Reply>; 1]>;
+pub type Passed = SmallVec<[Option<Passing>; 1]>;
+
+/// A message as it goes on. Messages that are given together keep apart where each of them was changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passing {
+    pub reply: Reply,
+    /// The places of this message whose values are no longer its author's, and nothing besides.
+    pub edited: Found,
+}
+
+impl From<Reply> for Passing {
+    fn from(reply: Reply) -> Self {
+        Self { reply, edited: Found::default() }
+    }
+}
 
 pub enum Step {
     /// Everything that was held, and the message itself.
@@ -20,7 +34,8 @@ pub enum Step {
 
 /// One stream's memory.
 pub trait Follow: Send {
-    /// An objection is to this message; what was held before it is still held.
+    /// An objection is to this message; what was held before it is still held. What was found is counted in `found`, and where
+    /// is told with each message.
     fn next(&mut self, reply: Reply, found: &mut Found) -> Result<Step, Objection>;
     /// Everything that is held: nothing more comes, or not soon enough.
     fn end(&mut self, found: &mut Found) -> Passed;

@@ -66,6 +66,15 @@ impl Found {
         self.edited.push(path);
     }
 
+    /// Takes the places out, so that only what was counted stays.
+    #[must_use]
+    pub fn take_places(&mut self) -> Self {
+        let Self { edited, edited_bytes, edited_more, .. } = self;
+        let edited_bytes = std::mem::take(edited_bytes);
+        let edited_more = std::mem::take(edited_more);
+        Self { edited: std::mem::take(edited), edited_bytes, edited_more, ..Self::default() }
+    }
+
     /// Nothing in the message deserves a second look, neither by what changes messages nor by what keeps records of them.
     pub fn nothing_here(&mut self) {
         self.clean = true;
@@ -161,5 +170,9 @@ mod tests {
         assert!(long.edited_more() && long.edited().is_empty());
         joined.join(&long);
         assert!(joined.edited_more());
+        joined.add(&"email".into(), Action::Mask, 1);
+        let places = joined.take_places();
+        assert!(places.edited_more() && places.is_empty(), "{places:?}");
+        assert!(!joined.edited_more() && joined.edited().is_empty() && !joined.is_empty(), "{joined:?}");
     }
 }

@@ -14,7 +14,7 @@ use super::follow::Followed;
 use super::parts::Ports;
 use crate::chain::{Chain, Ruling};
 use crate::content::Found;
-use crate::exchange::{Ask, Exchange};
+use crate::exchange::Exchange;
 use crate::names::TraceId;
 use crate::outcome::{AuditRow, JsonText, Status};
 use crate::ports::{AuditBuffer, Clock, LedgerError};
@@ -186,10 +186,9 @@ impl Story {
 
 /// What was taken out of an answer.
 impl Story {
-    /// Counted until the record is closed. Lists leave no trace of their own, and their findings none either.
+    /// Counted until the record is closed. A list or an opening leaves no trace of its own, but what was found in it does.
     pub(super) fn found(&mut self, audit: &Arc<dyn AuditBuffer>, exchange: &Exchange, found: &Found) {
-        let told = exchange.is_governed() || matches!(exchange.ask, Ask::Listen { .. });
-        if found.is_empty() || !told {
+        if found.is_empty() {
             return;
         }
         let redacted = self.redacted.get_or_insert_with(|| {

@@ -81,7 +81,7 @@ impl Gateway {
                 // An HTTP refusal in the upstream's own words may name its own authorization server: only the status goes on.
                 tracing::warn!(
                     status,
-                    content_type,
+                    content_type = known_media(&content_type),
                     bytes = body.len(),
                     "an upstream answered with something that is not MCP"
                 );
@@ -291,6 +291,19 @@ impl Review {
         });
         self.ports.registry.seen(tenant, classified.collect());
     }
+}
+
+/// A header is an upstream's word like any other; what is usual is told.
+fn known_media(content_type: &str) -> &'static str {
+    const USUAL: [&str; 6] = [
+        "text/html",
+        "text/plain",
+        "text/event-stream",
+        "application/json",
+        "application/problem+json",
+        "application/xml",
+    ];
+    USUAL.into_iter().find(|usual| content_type.eq_ignore_ascii_case(usual)).unwrap_or("another")
 }
 
 fn foreign(status: u16, id: Option<Id>) -> Answer {

@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::{Reply, ReplyKind, ResultKind};
+use super::{Reply, ReplyKind, ResultKind, unnamed};
 use crate::error::{Malformed, code};
 use crate::json::{JsonError, Scan, Scanner, Under};
 use crate::message::{Id, InvalidId, Origin, check_member};
@@ -40,19 +40,20 @@ impl Noted {
         let mut noted = Self::default();
         if scanner.peek() != Some(b'{') {
             // Text that is no JSON at all is told so first.
-            scanner.value()?;
+            scanner.value().map_err(unnamed)?;
             return Err(invalid("a message must be an object"));
         }
         // A fault in the envelope waits until the text is known to be JSON, so that the code does not depend on the order.
         let mut refusal = None;
-        scanner.object(|scanner, key| match noted.member(scanner, key) {
+        let read = scanner.object(|scanner, key| match noted.member(scanner, key) {
             Ok(()) => Ok(()),
             Err(Stop::Json(error)) => Err(error),
             Err(Stop::Envelope(problem)) => {
                 refusal.get_or_insert(problem);
                 Ok(())
             }
-        })?;
+        });
+        read.map_err(unnamed)?;
         match refusal {
             Some(refusal) => Err(refusal.answering(noted.id.known())),
             None => Ok(noted),

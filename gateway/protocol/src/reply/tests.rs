@@ -125,3 +125,19 @@ fn the_tree_is_built_on_request() {
     let refusal = scan(r#"{"jsonrpc":"2.0","id":1,"result":{"n":1e999}}"#).unwrap().message().unwrap_err();
     assert_eq!(refusal.id, Some(Id::from(1)));
 }
+
+#[test]
+fn a_fault_of_a_reply_names_nothing_of_it() {
+    for text in [
+        r#"{"jsonrpc":"2.0","id":1,"result":{"jane@example.org":1,"jane@example.org":2}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{"jane@example.org":{"a":tru}}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{"jane@example.org":[[[[[[[1]]]]]]]}}"#,
+    ] {
+        let batch = Bytes::from(format!("[{text}]"));
+        let told = [Reply::scan(Bytes::from(text), 6).unwrap_err(), Reply::scan_all(&batch, 6).unwrap_err()];
+        for refusal in told {
+            assert!(refusal.message.contains("(byte "), "{refusal}: the place is told");
+            assert!(!refusal.message.contains("jane"), "{refusal}");
+        }
+    }
+}

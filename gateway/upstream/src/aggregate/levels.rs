@@ -57,7 +57,7 @@ pub(super) async fn tell(
     let telling = ask::question(member.upstream.as_ref(), &member.namespace, question);
     let problem = match tokio::time::timeout(TIME, telling).await {
         Ok(Ok((_, Outcome::Result(_)))) => return,
-        Ok(Ok((_, Outcome::Error(error)))) => error.message,
+        Ok(Ok((_, Outcome::Error(error)))) => format!("error {}", error.code),
         Ok(Err(error)) => error.to_string(),
         Err(_) => "no answer in time".to_owned(),
     };

@@ -202,7 +202,11 @@ impl Live {
                 if is_session_gone(error.code) {
                     return Err(UpstreamError::SessionGone(self.settings.namespace.clone()));
                 }
-                tracing::debug!(code = error.code, "an upstream will not tell of a resource: {}", error.message);
+                tracing::debug!(
+                    code = error.code,
+                    words = error.message.len(),
+                    "an upstream will not tell of a resource"
+                );
                 return Ok(false);
             }
         }

@@ -69,7 +69,7 @@ impl ServerProvider {
             Outcome::Result(result) => read(&result),
             Outcome::Error(error) => {
                 // Its words are the provider's own and may hold anything.
-                tracing::warn!(%namespace, code = error.code, "a provider refused a question: {}", error.message);
+                tracing::warn!(%namespace, code = error.code, words = error.message.len(), "a provider refused a question");
                 Err(("provider_failed", format!("the provider answered with error {}", error.code)))
             }
         }

@@ -134,7 +134,7 @@ impl<'w> Walk<'w, '_> {
         if taken.is_empty() {
             return Ok(());
         }
-        let one = Finding { set: block.set, rule: block.rule, start: 0, end: 0, value: value.into() };
+        let one = Finding { set: block.set, rule: block.rule, start: 0, end: 0, value: value.into(), passes: false };
         let with =
             self.redaction.replacement(&one, Kind::Text, self.found).map_err(|rule| self.blocked(rule, place))?;
         let Some(with) = with.map(escaped) else { return Ok(()) };

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::across;
 use super::edits::escaped;
 use super::place::Place;
 use super::string::unescaped;
@@ -61,9 +62,11 @@ impl Walk<'_, '_> {
         let mut first = 0;
         for cut in 1..=list.len() {
             let goes_on = match (list.get(cut - 1), list.get(cut)) {
+                _ if of == Neighbourhood::Pieces => cut < list.len() && across::goes_on(bytes, list, cut),
                 (Some(before), Some(after)) => {
                     let (before, after) = (piece(*before), piece(*after));
-                    cuts(before, after) && (of != Neighbourhood::Members || !(is_whole(before) || is_whole(after)))
+                    let whole = || of == Neighbourhood::Members && (is_whole(before) || is_whole(after));
+                    cuts(before, after) && !whole()
                 }
                 _ => false,
             };

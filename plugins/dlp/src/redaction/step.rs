@@ -54,6 +54,9 @@ impl Look<'_> {
         self.at += 1;
         loop {
             self.blank();
+            if self.text.get(self.at) != Some(&b'"') {
+                return None;
+            }
             let start = self.at + 1;
             let end = end_of_string(self.text, start)?;
             self.at = end + 1;

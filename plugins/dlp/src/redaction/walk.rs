@@ -12,6 +12,7 @@ use super::labels::{NEAR, are_rows, is_value};
 use super::names::Names;
 use super::pieces::{MOST_NEIGHBOURS, Neighbourhood, Neighbours};
 use super::place::{Place, Said, Way};
+use super::schema;
 use super::spoken::Spoken;
 use super::step::{Look, end_of_string};
 use super::string::About;
@@ -302,12 +303,16 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 
     pub fn care(&self, place: &Place<'_>) -> Option<Care> {
-        self.redaction.paths.ends(place.alive, place.depth).or(self.outer)
+        match self.redaction.paths.ends(place.alive, place.depth).or(self.outer) {
+            Some(Care::Schema) if schema::is_word(place) => None,
+            Some(Care::Schema) => Some(Care::Critical),
+            care => care,
+        }
     }
 
     pub fn string(&mut self, start: usize, end: usize, place: &Place<'_>) -> Walked {
         let care = self.care(place);
-        if care == Some(Care::Pieces) {
+        if care == Some(Care::Pieces) && start < end {
             self.pieces.push((start, end));
         }
         let pointed_at = self.pointed_at(start, end);

@@ -1,4 +1,4 @@
-//! What exactly is found where things touch: the right rule, from its first letter to its last. acceptance 60
+//! What exactly is found where things touch: the right rule, from its first letter to its last. acceptance 63
 
 use bytes::Bytes;
 use gateway_dlp::{Action, Actions, Counts, Paths, Redaction};

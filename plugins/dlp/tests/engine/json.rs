@@ -117,8 +117,60 @@ fn paths_say_what_is_nobodys_to_read() {
             r#"{"result":{"blob":"am9AZXhhbXBsZS5vcmcgd3JvdGU=","mimeType":"image/png"}}"#,
             r#"{"result":{"blob":"am9AZXhhbXBsZS5vcmcgd3JvdGU=","mimeType":"image/png"}}"#,
         ),
+        // Whoever says nothing of it, or that it is bytes, has not said that it is no text.
+        (r#"{"result":{"blob":"am9AZXhhbXBsZS5vcmcgd3JvdGU="}}"#, r#"{"result":{"blob":"W0VNQUlMXSB3cm90ZQ=="}}"#),
+        (
+            r#"{"result":{"mimeType":"application/octet-stream","blob":"am9AZXhhbXBsZS5vcmcgd3JvdGU"}}"#,
+            r#"{"result":{"mimeType":"application/octet-stream","blob":"W0VNQUlMXSB3cm90ZQ=="}}"#,
+        ),
+        (r#"{"result":{"blob":"jo@example.org wrote"}}"#, r#"{"result":{"blob":"[EMAIL] wrote"}}"#),
+        (r#"{"result":{"blob":"4111111111111111"}}"#, r#"{"result":{"blob":"[CARD]"}}"#),
+        (r#"{"result":{"blob":"4111 1111 1111 1111 it is"}}"#, r#"{"result":{"blob":"[CARD] it is"}}"#),
+        (
+            r#"{"result":{"blob":"jo@example.org","mimeType":"image/png"}}"#,
+            r#"{"result":{"blob":"jo@example.org","mimeType":"image/png"}}"#,
+        ),
     ] {
         assert_eq!(json_with(Action::Mask, &paths, before), after, "{before}");
+    }
+}
+
+#[test]
+fn what_passes_because_of_its_place_is_counted() {
+    let paths = Paths::new([("/uri", Care::Critical)]);
+    with(Action::Mask, &paths, |redaction: &Redaction<'_>, counts: &mut Counts| {
+        let raw = r#"{"uri":"mailto:jo@example.org?4111111111111111&al@example.org"}"#;
+        let edited = redaction.json(&raw.into(), counts).unwrap().unwrap();
+        assert_eq!(&edited[..], br#"{"uri":"mailto:jo@example.org?[CARD]&al@example.org"}"#);
+        let all: Vec<_> = counts.iter().map(|one| (&*one.rule, one.count, one.action)).collect();
+        assert_eq!(all, [("payment_card", 1, Action::Mask), ("email", 2, Action::Observe)]);
+        assert_eq!(counts.edited(), ["/uri"]);
+    });
+}
+
+#[test]
+fn a_schema_is_read_where_it_speaks() {
+    let paths = Paths::new([("/schema/**", Care::Schema)]);
+    let (jo, card) = ("jo@example.org", "4111111111111111");
+    for (before, after) in [
+        (tree!({ "description": jo }), tree!({ "description": "[EMAIL]" })),
+        (
+            tree!({ "properties": { "to": { "title": jo, "default": { "a": [jo] }, "examples": [jo], "pattern": jo } } }),
+            tree!({ "properties": { "to": { "title": "[EMAIL]", "default": { "a": ["[EMAIL]"] }, "examples": ["[EMAIL]"], "pattern": jo } } }),
+        ),
+        (tree!({ "enum": [jo, card] }), tree!({ "enum": [jo, "[CARD]"] })),
+        // Properties of these names are none of a schema's words.
+        (
+            tree!({ "properties": { "title": { "const": jo }, "default": { "pattern": jo, "description": jo } } }),
+            tree!({ "properties": { "title": { "const": jo }, "default": { "pattern": jo, "description": "[EMAIL]" } } }),
+        ),
+        (
+            tree!({ "properties": { "properties": { "description": jo, "properties": { "title": { "const": jo } } } } }),
+            tree!({ "properties": { "properties": { "description": "[EMAIL]", "properties": { "title": { "const": jo } } } } }),
+        ),
+    ] {
+        let (before, after) = (tree!({ "schema": before }), tree!({ "schema": after }));
+        assert_eq!(json_with(Action::Mask, &paths, &before.to_string()), after.to_string(), "{before}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use gateway_dlp::{Counts, OpenKey, Paths};
+use gateway_dlp::{OpenKey, Paths};
 use gateway_protocol::Reply;
 
 use super::super::edit::{texts, with_texts};
@@ -31,19 +31,6 @@ impl Following {
             }
         }
         if edits.is_empty() { reply } else { with_texts(&reply, &edits) }
-    }
-
-    /// A message that is a whole of its own may still end in the middle of a key.
-    pub(super) fn note_keys(&mut self, reply: &Reply) {
-        let scope = self.scope(reply);
-        let nowhere = Paths::none();
-        let redaction = scope.redaction(&self.inner.rules, &scope.softened, &nowhere);
-        let method = reply.method().unwrap_or_default().to_owned();
-        for (pointer, text) in texts(reply) {
-            if let Some((_, _, key)) = redaction.seam().open_key(&text, &mut Counts::default()) {
-                remember(&mut self.keys, (method.clone(), pointer), key);
-            }
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A text in many messages, cut wherever it can be.
 
-use gateway_core::chain::{Follow, Step};
+use gateway_core::chain::{Follow, Passing, Step};
 
 use super::*;
 
@@ -25,8 +25,8 @@ fn following_with(handling: Option<DlpHandling>) -> Box<dyn Follow> {
     plugin(PluginMode::Enforce).follow(&exchange("tools/call", json!({}), handling)).unwrap()
 }
 
-fn texts_of(given: impl IntoIterator<Item = Option<Reply>>) -> Vec<String> {
-    given.into_iter().flatten().map(|reply| text_of(&reply)).collect()
+fn texts_of(given: impl IntoIterator<Item = Option<Passing>>) -> Vec<String> {
+    given.into_iter().flatten().map(|passing| text_of(&passing.reply)).collect()
 }
 
 /// What comes of these messages and an answer after them.
@@ -160,4 +160,64 @@ fn a_word_on_keys_does_not_silence_a_stream() {
     }
     let shown = texts_of(given);
     assert_eq!(shown[1..], texts[1..], "{shown:?}");
+}
+
+#[test]
+fn every_message_tells_its_own_places() {
+    let (mut follow, mut found) = (following(), Found::default());
+    assert!(matches!(follow.next(event("to jane@example.org for jane"), &mut found).unwrap(), Step::Hold));
+    let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": { "structuredContent": { "mail": EMAIL } } });
+    let Step::Give(given) = follow.next(reply(&answer), &mut found).unwrap() else { panic!("an answer never waits") };
+    let told: Vec<_> = given.iter().flatten().map(|passing| passing.edited.edited().to_vec()).collect();
+    assert_eq!(told, [vec!["/params/data".to_owned()], vec!["/result/structuredContent/mail".to_owned()]]);
+    assert_eq!(found.iter().map(|one| one.count).sum::<u32>(), 2);
+    assert!(found.edited().is_empty(), "{found:?}");
+}
+
+/// What comes of messages of which some are too large to be held.
+fn given_by(messages: &[Reply]) -> Vec<Reply> {
+    let (mut follow, mut found, mut given) = (following(), Found::default(), Vec::new());
+    for message in messages {
+        if let Step::Give(replies) = follow.next(message.clone(), &mut found).unwrap() {
+            given.extend(replies);
+        }
+        if follow.held() > follow.bounds().1 {
+            given.extend(follow.end(&mut found));
+        }
+    }
+    given.extend(follow.end(&mut found));
+    assert_eq!(given.len(), messages.len(), "none is lost");
+    given.into_iter().flatten().map(|passing| passing.reply).collect()
+}
+
+#[test]
+fn a_large_message_is_a_piece_like_any_other() {
+    for size in [15 << 10, 17 << 10, 300 << 10] {
+        let words = "many words, ".repeat(size / 12);
+        let given = given_by(&[
+            event("pay with 4111 1111"),
+            event(&format!(" 1111 1111 and {words} then 4111 11")),
+            event("11 1111 1111 is over"),
+        ]);
+        let shown: Vec<_> = given.iter().map(text_of).collect();
+        assert_eq!(shown[0], "pay with [CARD]", "{size}");
+        assert!(shown[1].starts_with(" and many") && shown[1].ends_with("then 4111 11"), "{size}");
+        assert_eq!(shown[2], " is over", "{size}: its rest does not follow it");
+    }
+}
+
+#[test]
+fn a_text_behind_many_others_is_joined_too() {
+    let many = |text: &str| {
+        let mut data = vec!["word;"; 200];
+        data.push(text);
+        let params = json!({ "level": "info", "data": data });
+        reply(&json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params }))
+    };
+    let given = given_by(&[many("card 4111 1111"), many(" 1111 1111 it was")]);
+    let last = |reply: &Reply| {
+        let value: Value = serde_json::from_slice(reply.raw()).unwrap();
+        value["params"]["data"][200].clone()
+    };
+    assert_eq!(given.iter().map(last).collect::<Vec<_>>(), ["card [CARD]", " it was"]);
 }

@@ -11,7 +11,7 @@ use std::task::Context;
 use futures::future::BoxFuture;
 use gateway_protocol::{Reply, sse};
 
-use crate::chain::{Chain, Follow, Passed, Step};
+use crate::chain::{Chain, Follow, Passed, Passing, Step};
 use crate::content::Found;
 use crate::exchange::Exchange;
 use crate::ports::Clock;
@@ -37,7 +37,7 @@ struct Frame {
 }
 
 /// An event that goes on, and the message that it carries now.
-pub(super) type Given = (sse::Event, Option<Reply>);
+pub(super) type Given = (sse::Event, Option<Passing>);
 
 impl Held {
     pub(super) fn open(chain: &Chain, exchange: &Exchange, clock: &Arc<dyn Clock>) -> Option<Self> {
@@ -137,8 +137,8 @@ impl Held {
                 given.push((event, None));
             }
             // Whatever may not pass takes its event with it: nobody waits for a notification.
-            if let (Some(Frame { event, .. }), Some(reply)) = (self.frames.pop_front(), reply) {
-                given.push((event, Some(reply)));
+            if let (Some(Frame { event, .. }), Some(passing)) = (self.frames.pop_front(), reply) {
+                given.push((event, Some(passing)));
             }
         }
         while let Some(Frame { event, .. }) = self.frames.pop_front_if(|frame| frame.bare) {
@@ -172,7 +172,7 @@ mod tests {
         fn passed(&mut self, found: &mut Found) -> Passed {
             found.add(&"email".into(), Action::Mask, 1);
             // Every second message may not pass.
-            self.held.drain(..).enumerate().map(|(at, reply)| (at % 2 == 0).then_some(reply)).collect()
+            self.held.drain(..).enumerate().map(|(at, reply)| (at % 2 == 0).then_some(reply.into())).collect()
         }
     }
 
@@ -215,7 +215,8 @@ mod tests {
             assert!(held.next(frame, reply, &mut found).0.is_empty());
         }
         let given = held.end(&mut found);
-        let shown: Vec<_> = given.iter().map(|(frame, reply)| (&frame.data, reply.as_ref().unwrap().raw())).collect();
+        let shown: Vec<_> =
+            given.iter().map(|(frame, given)| (&frame.data, given.as_ref().unwrap().reply.raw())).collect();
         assert_eq!(shown.len(), 2, "`b` is left out, and its event with it");
         assert!(shown.iter().all(|(frame, reply)| frame == reply), "each message in its own event: {shown:?}");
     }

@@ -13,6 +13,7 @@ use gateway_protocol::{Id, Reply, sse};
 
 use super::Review;
 use super::held::{Given, Held};
+use crate::chain::Passing;
 use crate::content::Found;
 use crate::gateway::record::{Story, status_of};
 use crate::outcome::Status;
@@ -20,6 +21,11 @@ use crate::ports::{StreamItem, StreamSlot, UpstreamError};
 use crate::refusal;
 use crate::resume::Recording;
 use crate::verdict::Reason;
+
+/// The only event there is behind the first one of a stream.
+const MESSAGE: &str = "message";
+/// Longer ones are more than a place in a stream.
+const LONGEST_ID: usize = 1024;
 
 type Items = BoxStream<'static, Result<StreamItem, UpstreamError>>;
 
@@ -127,24 +133,25 @@ impl Replies {
 
     fn take(&mut self, item: StreamItem) {
         match item {
-            StreamItem::Comment(comment) => self.ready.push_back(sse::Frame::Comment(comment)),
+            // It is a sign of life, and its words are nobody's to read.
+            StreamItem::Comment(_) => self.ready.push_back(sse::Frame::Comment(Bytes::new())),
             StreamItem::Event { frame, reply: None } => {
                 let mut found = Found::default();
                 let given = match &mut self.held {
                     Some(held) => held.bare(frame, &mut found),
                     None => vec![(frame, None)],
                 };
-                self.forward(given, found);
+                self.forward(given, &found);
             }
             StreamItem::Event { frame, reply: Some(mut reply) } => {
                 self.review.list(&mut reply);
                 let Some(held) = &mut self.held else {
-                    return self.forward(vec![(frame, Some(reply))], Found::default());
+                    return self.forward(vec![(frame, Some(reply.into()))], &Found::default());
                 };
                 let mut found = Found::default();
                 let (kind, id) = (reply.is_final(), reply.id().cloned());
                 let (given, refused) = held.next(frame, reply, &mut found);
-                self.forward(given, found);
+                self.forward(given, &found);
                 if let Some((frame, reason)) = refused {
                     self.refuse(frame, kind.then_some(id).flatten(), &reason);
                 }
@@ -156,26 +163,27 @@ impl Replies {
     fn release(&mut self) {
         let mut found = Found::default();
         let given = self.held.as_mut().map(|held| held.end(&mut found)).unwrap_or_default();
-        self.forward(given, found);
+        self.forward(given, &found);
     }
 
-    fn forward(&mut self, given: Vec<Given>, mut found: Found) {
+    /// `found` is what was found in all of them.
+    fn forward(&mut self, given: Vec<Given>, found: &Found) {
         let done = self.held.as_ref().map(Held::plugin);
-        for (frame, reply) in given {
-            let Some(mut reply) = reply else {
+        // Before any of them goes on: with the last one the record is closed.
+        self.story.found(&self.review.ports.audit, &self.review.exchange, found);
+        for (frame, passing) in given {
+            let Some(Passing { mut reply, edited: mut own }) = passing else {
                 let kept = self.kept(frame);
                 self.ready.push_back(kept);
                 continue;
             };
-            let reviewed = self.review.chain.review_rest(&self.review.exchange, &mut reply, done, &mut found);
-            let told = std::mem::take(&mut found);
-            self.story.found(&self.review.ports.audit, &self.review.exchange, &told);
+            let reviewed = self.review.chain.review_rest(&self.review.exchange, &mut reply, done, &mut own);
+            self.story.found(&self.review.ports.audit, &self.review.exchange, &own);
             match reviewed {
                 Ok(()) => self.send(frame, reply),
                 Err(reason) => self.refuse(frame, reply.id().cloned().filter(|_| reply.is_final()), &reason),
             }
         }
-        self.story.found(&self.review.ports.audit, &self.review.exchange, &found);
     }
 
     /// An answer is replaced by an error; what nobody waits for is left out.
@@ -200,11 +208,14 @@ impl Replies {
         self.ready.push_back(kept);
     }
 
-    /// An upstream that numbers its events can resume its streams itself, and its numbers are not ours to change.
+    /// An upstream that numbers its events can resume its streams itself, and its numbers are not ours to change. Other events
+    /// than messages mean nothing to a client, so no other name goes on.
     fn kept(&mut self, mut frame: sse::Event) -> sse::Frame {
         if frame.id.is_some() {
             self.tape = None;
         }
+        frame.id = frame.id.filter(|id| is_number(id));
+        frame.event = frame.event.filter(|name| name == MESSAGE);
         if let Some(tape) = &mut self.tape {
             tape.add(&mut frame);
         }
@@ -220,4 +231,9 @@ impl Replies {
         self.tape = None;
         Some(frame)
     }
+}
+
+/// Whether this may be the place of an event: a word to be given back, as a cursor is, and no text.
+fn is_number(id: &str) -> bool {
+    id.len() <= LONGEST_ID && id.bytes().all(|byte| byte.is_ascii_graphic())
 }
