@@ -5,7 +5,7 @@ use std::hint::black_box;
 use bytes::{Bytes, BytesMut};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use gateway_protocol::sse::{Decoder, Event, encode};
-use portreeve_bench::content::event_text;
+use portreeve_bench::content::{EVENT_TEXT, event_text};
 
 const EVENTS: u32 = 500;
 const MAX_EVENT: usize = 1024 * 1024;
@@ -59,7 +59,7 @@ fn notification(index: u32) -> Vec<u8> {
     let mut out =
         br#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","logger":"bench","data":""#
             .to_vec();
-    event_text(7, index).write(&mut out);
+    event_text(7, index, EVENT_TEXT).write(&mut out);
     out.extend_from_slice(b"\"}}");
     out
 }

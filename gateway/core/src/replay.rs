@@ -197,7 +197,7 @@ fn again(candidate: &Candidate<'_>, call: &RecordedCall) -> Result<(Decision, Im
     }
     let arguments = match arguments {
         Kept::Whole(arguments) => arguments,
-        Kept::Not(why) if held_sql(&event.context) || reads_arguments(candidate, &principal, &tool) => return Err(why),
+        Kept::Not(why) if held_sql(context) || reads_arguments(candidate, &principal, &tool) => return Err(why),
         Kept::Not(_) => None,
     };
     if context.get("context_hash").is_some() && reads_arguments(candidate, &principal, &tool) {

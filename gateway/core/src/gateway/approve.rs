@@ -17,7 +17,7 @@ use crate::approvals::{
 use crate::chain::{Chain, Ruling};
 use crate::exchange::{ApprovalShown, Exchange, Said};
 use crate::ports::StoreError;
-use crate::refusal::{self, Answer, Waiting};
+use crate::refusal::{Answer, Waiting};
 
 /// How long a caller that was sent to a page waits for what comes of it.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
