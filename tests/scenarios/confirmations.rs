@@ -6,7 +6,7 @@ use std::path::Path;
 use portreeve_tests::messages::{initialize, initialized, request};
 use portreeve_tests::process::Process;
 use portreeve_tests::servers::supabase;
-use portreeve_tests::{Agent, Answer, Kind, World};
+use portreeve_tests::{Agent, Answer, Kind, World, manifest};
 use serde_json::{Value, json};
 
 use crate::legacy_over_modern::raw::Raw;
@@ -28,7 +28,14 @@ impl Stage {
         let url = format!("http://127.0.0.1:{port}/mcp?features=database");
         let world = World::on(Kind::Sqlite)
             .upstream("supabase", json!({ "url": url, "headers": { "authorization": "Bearer sbp_made_up" } }))
-            .manifests("supabase", &[("execute_sql", "LOW_WRITE")])
+            // Supabase's own question is what this is about: the gateway leaves the SQL to it.
+            .manifest_file(
+                "supabase",
+                json!({
+                    "manifests": [manifest("supabase", "execute_sql", "LOW_WRITE")],
+                    "handling": { "supabase/execute_sql": { "sql": "off" } },
+                }),
+            )
             .start();
         let agent = world.agent("writer", "A3");
         Self { world, agent, outside, _servers: (mock, server) }

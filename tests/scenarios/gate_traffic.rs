@@ -145,7 +145,8 @@ async fn read_freely_write_after_tests_and_a_human(kind: Kind) {
     let report = world.cli_json(&["replay", "--policies", &policies]);
     assert_eq!(report["flips"], json!([]), "{report}");
     let closed = "a gate was closed to it, and where its run was then is not kept";
-    assert_eq!((&report["skipped"][0]["why"], report["skipped"].as_array().map(Vec::len)), (&json!(closed), Some(1)));
+    let whys: Vec<_> = report["skipped"].as_array().unwrap().iter().map(|skipped| skipped["why"].clone()).collect();
+    assert!(whys.contains(&json!(closed)), "{report}");
     let refused = update(&agent, Some("run-7")).await.message();
     let trace = refused["result"]["_meta"]["io.portreeve/decision"]["trace_id"].as_str().unwrap().to_owned();
     let explained = world.cli_json(&["explain", &trace]);

@@ -1,5 +1,7 @@
 //! What the trace of a decision says. Written text by text, because every call has one.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use uuid::Uuid;
 
@@ -12,6 +14,7 @@ use crate::exchange::{Exchange, Raised};
 use crate::gate::Id;
 use crate::gate::binding::{GateFacts, Gates};
 use crate::identity::Principal;
+use crate::keys;
 use crate::matrix::{Judgement, Question};
 use crate::names::TraceId;
 use crate::rules::CONTEXT_META;
@@ -39,7 +42,7 @@ pub(super) fn decision_draft(exchange: &Exchange, ruling: &Ruling, timestamp: Ti
         trace_id: exchange.trace_id.clone(),
         event_type,
         classification: Some(part),
-        description: Some([subject(exchange), " ", word].concat()),
+        description: Some([&*subject(exchange), " ", word].concat()),
         reasoning: (!reasons.is_empty()).then(|| reasons.join("; ")),
         authorization: authorization(&judged, ruling.decision),
         context: context(exchange, ruling),
@@ -60,14 +63,14 @@ pub(super) fn redaction_draft(
     }
     found.write(written.member("dlp"));
     let key = if exchange.tool().is_some() { "tool" } else { "method" };
-    written.text(key, Some(subject(exchange)));
+    written.text(key, Some(&*subject(exchange)));
     TraceDraft {
         tenant: exchange.principal.tenant,
         agent: exchange.principal.agent.clone(),
         trace_id,
         event_type: EventType::Decision,
         classification: Some(exchange.classification()),
-        description: Some([subject(exchange), ": answer redacted"].concat()),
+        description: Some([&*subject(exchange), ": answer redacted"].concat()),
         reasoning: None,
         authorization: Canonical::null(),
         context: written.end(),
@@ -76,8 +79,13 @@ pub(super) fn redaction_draft(
 }
 
 /// What was asked of: the tool, or the method where no tool is named.
-fn subject(exchange: &Exchange) -> &str {
-    exchange.tool().map_or_else(|| exchange.method().unwrap_or("stream"), |tool| tool.name.as_str())
+/// A caller may have put its own key there.
+fn subject(exchange: &Exchange) -> Cow<'_, str> {
+    let said = exchange.tool().map_or_else(|| exchange.method().unwrap_or("stream"), |tool| tool.name.as_str());
+    match keys::in_text(said) {
+        true => keys::hide_in_text(said).into(),
+        false => said.into(),
+    }
 }
 
 fn authorization(judged: &Judgement, decision: Decision) -> Canonical {
@@ -125,7 +133,7 @@ fn context(exchange: &Exchange, ruling: &Ruling) -> Canonical {
         written.text("manifest", Some(&known.digest));
     }
     if tool.is_none() {
-        written.text("method", Some(subject(exchange)));
+        written.text("method", Some(&*subject(exchange)));
     }
     if let Some(passage) = exchange.passage {
         written.text("node", Some(&passage.to.to_string()));
@@ -142,7 +150,7 @@ fn context(exchange: &Exchange, ruling: &Ruling) -> Canonical {
         written.text("task", Some(&task));
     }
     if tool.is_some() {
-        written.text("tool", Some(subject(exchange)));
+        written.text("tool", Some(&*subject(exchange)));
     }
     list(written.member("verdicts"), &ruling.heard, |out, heard| out.push_str(verdict(heard).as_str()));
     if let Some(passage) = exchange.passage {

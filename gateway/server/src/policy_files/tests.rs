@@ -81,7 +81,7 @@ fn the_shipped_policies_load_and_cover_the_built_in_and_demo_tools() {
     ] {
         assert_eq!(loaded.policies.tool(&tool(name)).unwrap().classification.code(), code, "{name}");
     }
-    assert_eq!(loaded.policies.tools.len(), 32 + 157, "ours, and those of nine servers of others");
+    assert_eq!(loaded.policies.tools.len(), 32 + 162, "ours, and those of nine servers of others");
     assert_eq!(loaded.policies.matrix, Matrix::standard(), "the file says what the code says");
     assert_eq!(loaded.mode("matrix"), PluginMode::Enforce);
 }

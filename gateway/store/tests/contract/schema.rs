@@ -79,7 +79,7 @@ const SEED_COLUMNS: &[(&str, &str)] = &[
     (
         "agent_api_keys",
         "id uuid required gen_random_uuid()
-         agent_registry_id uuid required -
+         agent_registry_id uuid optional -
          key_hash text required -
          key_prefix text required -
          last_used_at timestamp_with_time_zone optional -

@@ -51,6 +51,7 @@ fn back(method: &str, message: &Value) -> (Value, Found, String) {
     (serde_json::from_slice(answer.raw()).unwrap(), found, kept)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "what is written where it is given")]
 fn result(result: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "result": result })
 }

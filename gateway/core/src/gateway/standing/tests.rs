@@ -114,7 +114,8 @@ fn a_candidate_is_written_down_where_it_differs_and_never_obeyed() {
     assert!(one(bench.modern("tools/call", json!({ "name": "read" })))["result"].is_object());
     let trace = bench.world.traces.lock().unwrap()[0].context.as_str().to_owned();
     let context: serde_json::Value = serde_json::from_str(&trace).unwrap();
-    assert_eq!(context["candidate"], json!({ "decision": "deny", "digest": digest }));
+    let reason = json!({ "message": "no plugin grants this", "plugin": "chain", "rule": "no_grant" });
+    assert_eq!(context["candidate"], json!({ "decision": "deny", "digest": digest, "reason": reason }));
     bench.gateway.replace_candidate(None);
     one(bench.modern("tools/call", json!({ "name": "read" })));
     assert!(!bench.world.traces.lock().unwrap()[1].context.as_str().contains("candidate"));
