@@ -21,12 +21,13 @@ pub const SQL_GENERIC: &str = include_str!("../../../../policies/sql/generic.yam
 pub const INJECTION: &str = include_str!("../../../../policies/injection.yaml");
 
 /// What is there in every gateway: the manifests of its own tools, and what is looked for in content.
-const BUILT_IN: [(&str, &str); 12] = [
+const BUILT_IN: [(&str, &str); 13] = [
     shipped!("dlp/cloud.yaml"),
     shipped!("dlp/commands.yaml"),
     shipped!("dlp/financial.yaml"),
     shipped!("dlp/gateway.yaml"),
     shipped!("dlp/keys.yaml"),
+    shipped!("dlp/languages.yaml"),
     shipped!("dlp/national.yaml"),
     shipped!("dlp/network.yaml"),
     shipped!("dlp/personal.yaml"),
