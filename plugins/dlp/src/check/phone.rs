@@ -166,6 +166,8 @@ fn national(body: &str, digits: &Digits) -> bool {
 
 /// `2010-10-16 15`, and the days that national numbers look like.
 pub fn is_day(body: &str) -> bool {
+    // The sign of a line that a difference adds.
+    let body = body.strip_prefix('+').unwrap_or(body);
     let mut parts = body.split(['-', '/', '.', ' ']);
     let number = |part: Option<&str>, most: u8| {
         part.filter(|part| part.len() == 2)

@@ -116,7 +116,7 @@ impl Gathered {
         let context = self.context(&id, "context", one.context.as_ref());
         let unless = self.context(&id, "unless", one.unless.as_ref());
         for word in one.context.iter().filter(|context| context.required).flat_map(|context| &context.words) {
-            self.asked.entry(word.to_lowercase()).or_default().push(index);
+            self.asked.entry(word.to_ascii_lowercase()).or_default().push(index);
         }
         if let Some((least, most)) = one.digits {
             if least < 4 || most < least || most > 64 {
@@ -193,7 +193,9 @@ impl Gathered {
                 None => self.problems.push(problem(
                     id,
                     "anchors",
-                    format!("`{text}` is neither three letters of ASCII nor `@`, `<digits:N>`, `<run:N>`, `<dots:N>` or `<colons:N>`"),
+                    format!(
+                        "`{text}` is neither three bytes nor `@`, `<digits:N>`, `<run:N>`, `<dots:N>` or `<colons:N>`"
+                    ),
                 )),
             }
         }
@@ -319,7 +321,7 @@ fn anchor(text: &str) -> Option<Anchor> {
             _ => None,
         };
     }
-    (text.len() >= SHORTEST_LITERAL && text.is_ascii()).then(|| Anchor::Literal(text.to_ascii_lowercase()))
+    (text.len() >= SHORTEST_LITERAL).then(|| Anchor::Literal(text.to_ascii_lowercase()))
 }
 
 /// Bytes, not characters: what is looked for is ASCII, and a pattern that wants more says `(?u)`.

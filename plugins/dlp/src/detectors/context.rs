@@ -24,7 +24,7 @@ impl Context {
         }
         let words = AhoCorasick::builder()
             .ascii_case_insensitive(true)
-            .build(written.words.iter().map(|word| word.to_lowercase()))
+            .build(&written.words)
             .map_err(|error| error.to_string())?;
         Ok(Self {
             words,
@@ -120,10 +120,63 @@ fn renamed(part: &[u8]) -> usize {
 /// Which ways to name columns a text has at all. Asked once of a text, because to look for a name at every number is to read far.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tables {
-    header: bool,
+    header: Option<Head>,
     inserted: bool,
     copied: bool,
     aligned: bool,
+}
+
+/// The line of a table that names its columns.
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    start: usize,
+    end: usize,
+    sign: char,
+}
+
+impl Head {
+    /// A greeting, the fence of a block or the first lines of a difference may stand above a table: the names are in the first line
+    /// of names that has as many columns as the one below it, and else in the very first.
+    fn of(text: &str) -> Option<Self> {
+        const MOST_LINES: usize = 12;
+        let mut above: Option<Self> = None;
+        let mut very_first = None;
+        let mut start = 0;
+        let beginning = text.as_bytes().get(..text.len().min(LONGEST_LINE + 1))?;
+        let ends = memchr::memchr_iter(b'\n', beginning).take(MOST_LINES);
+        // The last line of a text need not end.
+        let last = (beginning.len() == text.len()).then_some(text.len());
+        for end in ends.chain(last) {
+            let line = text.get(start..end)?;
+            if above.is_some_and(|above| above.has_below(text, line)) {
+                return above;
+            }
+            if !is_ruled(line) {
+                let sign = SIGNS.into_iter().find(|sign| line.contains(*sign));
+                let head = sign.map(|sign| Self { start, end, sign }).filter(|_| end < text.len());
+                if start == 0 {
+                    very_first = head;
+                }
+                above = head.filter(|head| line.split(head.sign).all(|name| is_name(name) && !is_numbered(name)));
+            }
+            start = end + 1;
+        }
+        very_first
+    }
+
+    fn has_below(self, text: &str, line: &str) -> bool {
+        text.get(self.start..self.end).is_some_and(|own| columns(own, self.sign) == columns(line, self.sign))
+    }
+}
+
+/// A value, and the name of nothing.
+fn is_numbered(name: &str) -> bool {
+    name.trim_start_matches([' ', '"', '\'', '`', '+', '-']).starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// `+----+----+`, `|---|:-:|`: what is drawn between the names and the rows.
+fn is_ruled(line: &str) -> bool {
+    !line.is_empty() && line.bytes().all(|byte| matches!(byte, b'-' | b'+' | b'|' | b':' | b'=' | b' ' | b'\r'))
 }
 
 impl Tables {
@@ -135,7 +188,7 @@ impl Tables {
         let head = bytes.get(..bytes.len().min(LONGEST_LINE + 1)).unwrap_or_default();
         let first = memchr::memchr(b'\n', head).and_then(|end| head.get(..end)).unwrap_or_default();
         Self {
-            header: first.iter().any(|byte| SIGNS.contains(&char::from(*byte))),
+            header: Head::of(text),
             inserted: holds(b"VALUES") || holds(b"values"),
             copied: holds(b") FROM "),
             aligned: memchr::memmem::find(first, GUTTER).is_some(),
@@ -145,7 +198,8 @@ impl Tables {
     /// The name of the column that `at` lies in, of a table or of a statement that fills one.
     fn head_of(self, text: &str, at: usize) -> Option<Range<usize>> {
         let way = |has: bool, find: fn(&str, usize) -> Option<Range<usize>>| if has { find(text, at) } else { None };
-        way(self.header, header)
+        self.header
+            .and_then(|head| header(text, at, head))
             .or_else(|| way(self.inserted, inserted))
             .or_else(|| way(self.copied, copied))
             .or_else(|| way(self.aligned, aligned))
@@ -164,24 +218,22 @@ fn margins(bytes: &[u8], at: usize) -> Option<(&[u8], Range<usize>)> {
     Some((head, at.saturating_sub(LONGEST_LINE + 1)..at))
 }
 
-/// In a table with a first line of names: the name of the column that `at` lies in.
-fn header(text: &str, at: usize) -> Option<Range<usize>> {
+/// In a table with a line of names: the name of the column that `at` lies in.
+fn header(text: &str, at: usize, head: Head) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
-    let (head, before) = margins(bytes, at)?;
-    let first_end = memchr::memchr(b'\n', head)?;
-    if at <= first_end {
+    if at <= head.end {
         return None;
     }
-    let first = text.get(..first_end)?;
-    let sign = SIGNS.into_iter().find(|sign| first.contains(*sign))?;
+    let names = text.get(head.start..head.end)?;
+    let before = at.saturating_sub(LONGEST_LINE + 1)..at;
     let line_start = before.start + memchr::memrchr(b'\n', bytes.get(before)?)? + 1;
-    let column = columns(text.get(line_start..at)?, sign);
-    let mut start = 0;
-    for (index, name) in first.split(sign).enumerate() {
+    let column = columns(text.get(line_start..at)?, head.sign);
+    let mut start = head.start;
+    for (index, name) in names.split(head.sign).enumerate() {
         if index == column {
             return is_name(name).then(|| start..start + name.len());
         }
-        start += name.len() + sign.len_utf8();
+        start += name.len() + head.sign.len_utf8();
     }
     None
 }
@@ -294,6 +346,28 @@ mod tests {
         }
     }
 
+    fn headed(text: &str, at: usize) -> Option<Range<usize>> {
+        Tables::of(text).header.and_then(|head| header(text, at, head))
+    }
+
+    #[test]
+    fn names_of_a_table_stand_above_its_rows_wherever_it_begins() {
+        for (text, expected) in [
+            ("id,ssn\n7,536228719", Some("ssn")),
+            ("Hi, here is what you asked for:\n\nid,name,ssn\n7,Jane,536228719\n", Some("ssn")),
+            ("```\n id | ssn       \n----+-----------\n  7 | 536228719 \n", Some("ssn")),
+            ("+----+-----------+\n| id | ssn       |\n+----+-----------+\n| 7  | 536228719 |\n", Some("ssn")),
+            ("@@ -1,3 +1,4 @@\n id,name,city,ssn\n-6,Jim,Bern,212097694\n+7,Jane,Rome,536228719", Some("ssn")),
+            ("id,name,ssn\n6,\"Doe, Jim\",212097694\n7,\"Doe, Jane\",536228719\n", Some("ssn")),
+            ("we met, once\n7,536228719", None),
+            ("536228719\nid,ssn", None),
+        ] {
+            let at = text.find("536228719").unwrap_or_default();
+            let name = headed(text, at).and_then(|head| text.get(head)).map(str::trim);
+            assert_eq!(name.filter(|name| *name == "ssn"), expected, "{text}");
+        }
+    }
+
     #[test]
     fn a_value_of_a_dump_or_under_a_name_is_found_by_that_name() {
         let dump =
@@ -350,12 +424,12 @@ mod tests {
     fn a_column_is_found_by_its_head_and_no_more_than_two_lines_are_read() {
         let table = "id,passport\n1,X1234567\n\"2, or 3\",X7654321\n";
         for value in ["X1234567", "X7654321"] {
-            let head = header(table, table.find(value).unwrap_or_default());
+            let head = headed(table, table.find(value).unwrap_or_default());
             assert_eq!(head.and_then(|head| table.get(head)), Some("passport"), "{value}");
         }
         let long = "X12345678 ".repeat(400_000);
         let (head, before) = margins(long.as_bytes(), long.len()).unwrap_or_default();
         assert!(head.len() + before.len() <= 2 * (LONGEST_LINE + 1));
-        assert_eq!(header(&format!("id,passport\n{long}"), 3_000_000), None, "a line of a table is not so long");
+        assert_eq!(headed(&format!("id,passport\n{long}"), 3_000_000), None, "a line of a table is not so long");
     }
 }
