@@ -5,7 +5,7 @@ use std::path::Path;
 
 use portreeve_tests::process::Process;
 use portreeve_tests::servers::{NOTION_KEY, archived_slack, git, notion, slack, supabase};
-use portreeve_tests::{Agent, Kind, World};
+use portreeve_tests::{Agent, Kind, World, manifest};
 use serde_json::{Value, json};
 
 use crate::real_clients::{python, typescript};
@@ -137,7 +137,14 @@ fn a_dropped_table_was_confirmed() {
     let url = format!("http://127.0.0.1:{port}/mcp?features=database");
     let world = World::on(Kind::Sqlite)
         .upstream("supabase", json!({ "url": url, "headers": { "authorization": "Bearer sbp_made_up" } }))
-        .manifests("supabase", &[("execute_sql", "LOW_WRITE")])
+        // Supabase's own question is what this is about: the gateway leaves the SQL to it.
+        .manifest_file(
+            "supabase",
+            json!({
+                "manifests": [manifest("supabase", "execute_sql", "LOW_WRITE")],
+                "handling": { "supabase/execute_sql": { "sql": "off" } },
+            }),
+        )
         .start();
     let (agent, url) = (world.agent("writer", "A3"), world.url("/supabase/mcp"));
     let executed = || std::fs::read_to_string(outside.path().join("executed.log")).unwrap_or_default();

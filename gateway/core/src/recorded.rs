@@ -73,6 +73,12 @@ fn words(call: &RecordedCall) -> impl Iterator<Item = Word> {
     read.filter(|word| !word.observed)
 }
 
+/// What was taken out of an answer, told beside the call or the list that it belongs to: nothing was decided there.
+pub(crate) fn is_note(call: &RecordedCall) -> bool {
+    let context = &call.trace.event.context;
+    context.get("dlp").is_some() && context.get("decision").is_none()
+}
+
 /// What the rules decided. A human's yes or no came after them, and so did the state of a conversation.
 pub(crate) fn decided(call: &RecordedCall) -> Result<Decision, &'static str> {
     let context = &call.trace.event.context;

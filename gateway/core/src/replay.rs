@@ -14,7 +14,7 @@ use crate::imagine::{self, Imagined};
 use crate::live::Live;
 use crate::names::{Namespace, TenantId};
 use crate::ports::RecordedCall;
-use crate::recorded::{Kept, Recorded, decided, looked_at_gate, unrepeatable};
+use crate::recorded::{Kept, Recorded, decided, is_note, looked_at_gate, unrepeatable};
 use crate::sql::SqlHandling;
 use crate::verdict::{Decision, Reason};
 
@@ -125,6 +125,9 @@ impl Tally {
 
 /// Asks the candidate about one recorded call.
 pub fn replay(candidate: &Candidate<'_>, call: &RecordedCall, tally: &mut Tally) {
+    if is_note(call) {
+        return;
+    }
     let asked = again(candidate, call).and_then(|(from, imagined)| Ok((from, judged(candidate, call, &imagined)?)));
     match asked {
         Err(why) => tally.skip(why),
@@ -135,6 +138,9 @@ pub fn replay(candidate: &Candidate<'_>, call: &RecordedCall, tally: &mut Tally)
 /// Asks the rules in force and the candidate about one recorded call. What other changes since then have turned is not the
 /// candidate's doing.
 pub fn replay_against(now: &Candidate<'_>, candidate: &Candidate<'_>, call: &RecordedCall, tally: &mut Tally) {
+    if is_note(call) {
+        return;
+    }
     let ask = |whom: &Candidate<'_>| again(whom, call).and_then(|(_, imagined)| judged(whom, call, &imagined));
     match ask(now).and_then(|before| Ok((before, ask(candidate)?))) {
         Err(why) => tally.skip(why),
@@ -144,6 +150,9 @@ pub fn replay_against(now: &Candidate<'_>, candidate: &Candidate<'_>, call: &Rec
 
 /// What the candidate of this digest said of the call when it ran beside the policies in force.
 pub fn told_beside(digest: &str, call: &RecordedCall, tally: &mut Tally) {
+    if is_note(call) {
+        return;
+    }
     let from = match decided(call) {
         Ok(from) => from,
         Err(why) => return tally.skip(why),
