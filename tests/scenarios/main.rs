@@ -41,6 +41,7 @@ mod gate_races;
 mod gate_runpacks;
 mod gate_specs;
 mod gate_traffic;
+mod guards;
 mod identity;
 mod injection;
 mod keys;

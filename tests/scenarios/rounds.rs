@@ -89,6 +89,66 @@ async fn a_state_is_good_once_for_its_caller_and_its_question() {
     assert_eq!(world.verify().0, 0);
 }
 
+// What is bound is the question as it was sent. Masks are a function of the value, so the same arguments come to the same
+// question again although nobody kept what they hid.
+async fn a_state_fits_arguments_that_were_redacted(kind: Kind) {
+    let steps = [Step::modern_server(&json!({ "tools": {} })), asks("s-1"), asks("s-2")];
+    let stub = Stub::scripted(steps.to_vec()).await;
+    let tool = portreeve_tests::world::manifest("crm", "drop", "READ_ONLY");
+    let handling = json!({ "crm/drop": { "dlp": { "request": { "payment_card": "hash" } } } });
+    let world = World::on(kind)
+        .upstream("crm", json!({ "url": stub.url() }))
+        .manifest_file("crm", json!({ "manifests": [tool], "handling": handling }))
+        .start();
+    let node = world.second_node();
+    let agent = world.agent("a-1", "A1").modern();
+    let key = ["AKIA", "QYLPMN5HHHFPZAM2"].concat();
+    let with = |table: &str, card: &str| json!({ "table": table, "note": format!("by the key {key}"), "card": card });
+    let arguments = with("t", "4111 1111 1111 1111");
+
+    let first = agent.call("crm/drop", arguments.clone()).await;
+    let state =
+        first.message()["result"]["requestState"].as_str().unwrap_or_else(|| panic!("{}", first.text())).to_owned();
+    let sent = |stub: &Stub| {
+        let called = stub.seen().into_iter().rfind(|(_, message)| message["method"] == "tools/call");
+        called.unwrap().1["params"].clone()
+    };
+    let asked = sent(&stub)["arguments"].clone();
+    assert!(!asked.to_string().contains(&key) && !asked.to_string().contains("4111"), "{asked}");
+    assert_eq!(asked["table"], "t");
+
+    for (what, changed) in [
+        ("another table", with("users", "4111 1111 1111 1111")),
+        ("another number under the mask", with("t", "5555 5555 5555 4444")),
+        ("nothing to hide", json!({ "table": "t" })),
+    ] {
+        assert_refused(&retry(&agent, "drop", changed, &state).await, what);
+        assert_eq!(stub.calls(), 1, "{what} reached the server");
+    }
+    // At the other node, which hides it the same way.
+    let answer = retry(&agent.at(&node), "drop", arguments.clone(), &state).await;
+    let next =
+        answer.message()["result"]["requestState"].as_str().unwrap_or_else(|| panic!("{}", answer.text())).to_owned();
+    let again = sent(&stub);
+    assert_eq!((&again["arguments"], &again["requestState"]), (&asked, &json!("s-1")), "{again}");
+    // A second question in the same call is bound alike.
+    assert_refused(&retry(&agent, "drop", with("users", "4111 1111 1111 1111"), &next).await, "another table, later");
+    assert_eq!(retry(&agent, "drop", arguments.clone(), &next).await.status, 200);
+    assert_eq!((&sent(&stub)["requestState"], stub.calls()), (&json!("s-2"), 3));
+    assert_refused(&retry(&agent, "drop", arguments, &state).await, "used twice");
+    assert_eq!(world.verify().0, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_state_fits_arguments_that_were_redacted_on_sqlite() {
+    a_state_fits_arguments_that_were_redacted(Kind::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_state_fits_arguments_that_were_redacted_on_postgres() {
+    a_state_fits_arguments_that_were_redacted(Kind::Postgres).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn two_rounds_at_once_are_one_round() {
     let (_world, stub, agent) = a_world(Kind::Sqlite, &["s-1"], 300).await;

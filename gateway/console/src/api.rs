@@ -6,6 +6,7 @@
 mod agents;
 mod approvals;
 mod deliverables;
+mod dlp;
 mod explain;
 mod policies;
 mod promotion;
@@ -36,6 +37,7 @@ pub(crate) fn router() -> Router<Shared> {
         .merge(agents::routes())
         .merge(approvals::routes())
         .merge(deliverables::routes())
+        .merge(dlp::routes())
         .merge(explain::routes())
         .merge(policies::routes())
         .merge(promotion::routes())
@@ -85,6 +87,17 @@ pub(crate) enum ApiError {
 impl ApiError {
     pub fn invalid(path: impl Into<String>, what: impl Into<String>) -> Self {
         Self::Invalid(vec![Wrong { path: path.into(), what: what.into() }])
+    }
+}
+
+/// What is wrong with a policy begins with where: `rule.condition.amount: …`.
+fn placed(error: DeskError) -> ApiError {
+    match error {
+        DeskError::Invalid(what) => match what.split_once(": ") {
+            Some((path, rest)) if !path.contains(' ') => ApiError::invalid(path, rest),
+            _ => ApiError::invalid("", what),
+        },
+        other => other.into(),
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod agents;
 mod approvals;
+mod dlp;
 mod explain;
 mod policies;
 mod promote;
@@ -30,6 +31,7 @@ use crate::ports::{
 use crate::trace::{EventType, TraceDraft};
 
 pub use agents::{Asker, MOST_TOOL_AGENTS, stand_in};
+pub use dlp::{DlpLine, MOST_DLP_CONFIGS};
 pub use explain::{Hypothesis, PoliciesNow, RunShown, TraceExplained};
 pub use policies::{MOST_POLICIES, PolicyLine};
 pub use promote::{Promotion, Record as TrackRecord, Tier};

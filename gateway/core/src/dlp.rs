@@ -8,11 +8,15 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::content::Action;
+use crate::live::Broken;
+use crate::ports::DlpRow;
 
 /// Compiled rules: the operator's, or one tenant's own.
 pub trait DlpSet: Send + Sync {
     /// Names everything in it; empty where nothing is.
     fn digest(&self) -> &str;
+    /// Which of a tenant's rows could not be followed beside these rules, and why.
+    fn check(&self, rows: &[DlpRow]) -> Vec<Broken>;
     /// For the plugin that made it.
     fn as_any(&self) -> &dyn Any;
 }
@@ -23,6 +27,10 @@ pub struct NoDlp;
 impl DlpSet for NoDlp {
     fn digest(&self) -> &str {
         ""
+    }
+
+    fn check(&self, rows: &[DlpRow]) -> Vec<Broken> {
+        rows.iter().map(|row| Broken::dlp(&row.name, "nobody here looks for anything")).collect()
     }
 
     fn as_any(&self) -> &dyn Any {

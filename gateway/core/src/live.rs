@@ -110,6 +110,11 @@ impl Broken {
         format!("access policy `{name}`")
     }
 
+    /// What a tenant looks for in content, and cannot: what it was meant to hide would pass.
+    pub fn dlp(name: &str, why: impl Into<String>) -> Self {
+        Self { policy: format!("dlp config `{name}`"), why: why.into(), mode: PolicyMode::Enforce }
+    }
+
     pub fn is_access(&self) -> bool {
         self.policy.starts_with("access policy ")
     }

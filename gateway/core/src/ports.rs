@@ -44,7 +44,8 @@ pub use history::{CallCursor, History, Invariant, Proof, Proofs, RecordedCall, T
 pub use live::{LiveRows, LiveStore, NewSuspension, PinNews, PinRow, PinState, PinStore, Standing};
 pub use notices::{NoNotices, Notice, Notices};
 pub use policies::{
-    AccessRow, AgentPolicyRow, DlpRow, ManifestRow, NewAccessPolicy, NewAgentPolicy, PolicyKind, PolicyStore, RuleType,
+    AccessRow, AgentPolicyRow, DlpRow, ManifestRow, NewAccessPolicy, NewAgentPolicy, NewDlpConfig, PolicyKind,
+    PolicyStore, RuleType,
 };
 pub use spans::{CallSpan, Parent, Place, Spans};
 pub use tenants::{AgentRecord, AgentStatus, KeyOwner, NewAgent, Registrar, StoredKey, Tenant, TenantKey, TenantStore};

@@ -8,6 +8,7 @@ mod approval;
 mod audit;
 mod batch;
 mod check;
+mod dlp;
 mod doctor;
 mod explain;
 mod failure;
@@ -78,6 +79,9 @@ enum Verb {
     /// Policies: what agents must keep to, and who may use what
     #[command(subcommand)]
     Policy(policy::PolicyVerb),
+    /// What a tenant looks for in content beyond what everybody does, and does about it
+    #[command(subcommand)]
+    Dlp(dlp::DlpVerb),
     /// Shows that the policies in force keep their promises, or the shortest way in which they do not
     Prove(prove::ProveArgs),
     /// Why a call was decided as it was, or what another one would come to
@@ -201,6 +205,7 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::Manifest(verb) => wait_for(manifest::run(verb)),
         Verb::Guard(verb) => guard::run(&verb),
         Verb::Policy(verb) => wait_for(policy::run(verb)),
+        Verb::Dlp(verb) => wait_for(dlp::run(verb)),
         Verb::Prove(args) => wait_for(prove::run(args)),
         Verb::Explain(args) => wait_for(explain::run(args)),
         Verb::Replay(args) => wait_for(replay::run(args)),
@@ -310,6 +315,9 @@ mod tests {
             "policy mode POL-1 enforce --tenant t --yes --json",
             "policy remove POL-1 --tenant t",
             "policy check policies --json",
+            "dlp list --tenant t --json",
+            "dlp add f.yaml --tenant t --json --config f",
+            "dlp remove codes --tenant t",
             "agent role a --tenant t viewer clerk",
             "agent role a --tenant t --none",
             "agent add a --tenant t --autonomy A3 --role viewer --role clerk",

@@ -60,6 +60,13 @@ pub(crate) fn dlp(id: Uuid, tenant: Option<Uuid>, name: String, patterns: Value,
     DlpRow { id, tenant: tenant.map(TenantId), name, patterns, severity, is_active: true }
 }
 
+/// Of a `dlp_config` row that names none, as the table has it.
+pub(crate) const USUAL_SEVERITY: &str = "medium";
+
+pub(crate) fn dlp_gone(config: Uuid) -> StoreError {
+    StoreError::NotFound(format!("dlp config `{config}`"))
+}
+
 fn mode(text: Option<String>) -> Result<Option<PolicyMode>, BoxError> {
     Ok(text.map(|text| text.parse()).transpose()?)
 }

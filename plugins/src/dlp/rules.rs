@@ -8,11 +8,14 @@ use std::time::Duration;
 use gateway_core::content::Action;
 use gateway_core::digest;
 use gateway_core::dlp::DlpSet;
+use gateway_core::live::Broken;
+use gateway_core::ports::DlpRow;
 use gateway_dlp::{Detectors, Rule};
 use serde::{Deserialize, Serialize};
 
 use super::places::{MOST_OPAQUE, Places};
 use super::scope::Way;
+use super::tenant;
 
 /// By rule, tag, severity or `*`; the closest word wins.
 pub type ByRule = BTreeMap<String, Action>;
@@ -176,6 +179,10 @@ struct Shared(Arc<DlpRules>);
 impl DlpSet for Shared {
     fn digest(&self) -> &str {
         &self.0.digest
+    }
+
+    fn check(&self, rows: &[DlpRow]) -> Vec<Broken> {
+        tenant::compile(rows, &self.0).1
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -133,7 +133,7 @@ impl Scopes {
             .rules()
             .iter()
             .map(|rule| {
-                let by_tenant = || own.and_then(|own| own.wants(rules, rule, way));
+                let by_tenant = || own.and_then(|own| own.wants(rules, rule, name, way));
                 of_tool(rule).or_else(by_tenant).unwrap_or_else(|| rules.action(rule, way))
             })
             .collect();

@@ -4,14 +4,14 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::routing::{delete, get, post};
 use axum::{Json, Router};
-use gateway_core::desk::{DeskError, PolicyLine};
+use gateway_core::desk::PolicyLine;
 use gateway_core::ports::{NewAccessPolicy, PolicyKind, RuleType};
 use gateway_core::rules::WrittenPolicy;
 use gateway_core::verdict::PolicyMode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{ApiError, Asked, Strict};
+use super::{ApiError, Asked, Strict, placed};
 use crate::Shared;
 use crate::auth::Administrator;
 
@@ -107,15 +107,4 @@ async fn remove(
     Path(policy): Path<String>,
 ) -> Result<Json<PolicyLine>, ApiError> {
     Ok(Json(console.desk.remove_policy(&admin.who(), admin.tenant, &policy).await?))
-}
-
-/// What is wrong with a policy begins with where: `rule.condition.amount: …`.
-fn placed(error: DeskError) -> ApiError {
-    match error {
-        DeskError::Invalid(what) => match what.split_once(": ") {
-            Some((path, rest)) if !path.contains(' ') => ApiError::invalid(path, rest),
-            _ => ApiError::invalid("", what),
-        },
-        other => other.into(),
-    }
 }

@@ -105,6 +105,17 @@ pub struct DlpRow {
     pub is_active: bool,
 }
 
+/// A `dlp_config` row to be. It was compiled beside the tenant's others before it is stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewDlpConfig {
+    pub name: String,
+    /// `medium` unless it says otherwise.
+    #[serde(default)]
+    pub severity: Option<String>,
+    pub patterns: Value,
+}
+
 /// Which table a policy stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -141,6 +152,10 @@ pub trait PolicyStore: Send + Sync {
     async fn access_policies(&self, tenant: TenantId) -> Result<Vec<AccessRow>, StoreError>;
     async fn add_access_policy(&self, tenant: TenantId, policy: &NewAccessPolicy) -> Result<Uuid, StoreError>;
     async fn remove_access_policy(&self, tenant: TenantId, policy: Uuid) -> Result<(), StoreError>;
+    /// The tenant's own alone, inactive ones too.
+    async fn dlp_configs(&self, tenant: TenantId) -> Result<Vec<DlpRow>, StoreError>;
+    async fn add_dlp_config(&self, tenant: TenantId, config: &NewDlpConfig) -> Result<Uuid, StoreError>;
+    async fn remove_dlp_config(&self, tenant: TenantId, config: Uuid) -> Result<(), StoreError>;
     async fn manifests(&self, tenant: TenantId) -> Result<Vec<ManifestRow>, StoreError>;
     /// Replaces what the tenant said of this tool before.
     async fn put_manifest(&self, row: &ManifestRow) -> Result<(), StoreError>;

@@ -121,8 +121,8 @@ pub async fn run(verb: PolicyVerb) -> Result<(), Failure> {
     }
 }
 
-/// A desk that can read access rules, though it judges nothing.
-async fn opened(common: &Common) -> Result<(Store, Desk), Failure> {
+/// A desk that can read what tenants write, though it judges nothing.
+pub(super) async fn opened(common: &Common) -> Result<(Store, Desk), Failure> {
     let config = common.place.config()?;
     let policies = Arc::new(load_for(&config)?.policies);
     let store = common.store().await?;

@@ -182,7 +182,7 @@ pub(super) fn access_row(row: &PgRow) -> Result<AccessRow, BoxError> {
     )
 }
 
-fn dlp_row(row: &PgRow) -> Result<DlpRow, BoxError> {
+pub(super) fn dlp_row(row: &PgRow) -> Result<DlpRow, BoxError> {
     let patterns = row.try_get::<Json<Value>, _>("patterns")?.0;
     Ok(dlp(row.try_get("id")?, row.try_get("tenant_id")?, row.try_get("name")?, patterns, row.try_get("severity")?))
 }

@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use gateway_core::ports::{
-    AccessRow, AgentPolicyRow, ManifestRow, NewAccessPolicy, NewAgentPolicy, PolicyKind, PolicyStore, StoreError,
+    AccessRow, AgentPolicyRow, DlpRow, ManifestRow, NewAccessPolicy, NewAgentPolicy, NewDlpConfig, PolicyKind,
+    PolicyStore, StoreError,
 };
 use gateway_core::verdict::PolicyMode;
 use gateway_core::{BoxError, TenantId, ToolName};
@@ -11,10 +12,10 @@ use sqlx::postgres::{PgPool, PgRow};
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use super::live::{access_row, agent_policy, manifest};
+use super::live::{access_row, agent_policy, dlp_row, manifest};
 use super::scoped::scoped;
 use crate::failure::{not_added, unavailable};
-use crate::live::{BORN_IN, policy_gone, read_mode};
+use crate::live::{BORN_IN, USUAL_SEVERITY, dlp_gone, policy_gone, read_mode};
 
 pub(crate) struct PostgresPolicies(pub PgPool);
 
@@ -175,6 +176,49 @@ impl PolicyStore for PostgresPolicies {
             return Err(policy_gone(policy));
         }
         transaction.commit().await.map_err(unavailable)
+    }
+
+    async fn dlp_configs(&self, tenant: TenantId) -> Result<Vec<DlpRow>, StoreError> {
+        let mut transaction = scoped(&self.0, tenant).await?;
+        let rows = sqlx::query(
+            "SELECT id, tenant_id, name, patterns, severity, is_active IS NOT FALSE AS active FROM dlp_config \
+             WHERE tenant_id = $1 ORDER BY name, id",
+        )
+        .bind(tenant.0)
+        .fetch_all(&mut *transaction)
+        .await
+        .map_err(unavailable)?;
+        transaction.commit().await.map_err(unavailable)?;
+        let kept = |row: &PgRow| Ok::<_, BoxError>(DlpRow { is_active: row.try_get("active")?, ..dlp_row(row)? });
+        rows.iter().map(kept).collect::<Result<_, _>>().map_err(unavailable)
+    }
+
+    async fn add_dlp_config(&self, tenant: TenantId, config: &NewDlpConfig) -> Result<Uuid, StoreError> {
+        let mut transaction = scoped(&self.0, tenant).await?;
+        let id = Uuid::now_v7();
+        sqlx::query("INSERT INTO dlp_config (id, tenant_id, name, patterns, severity) VALUES ($1, $2, $3, $4, $5)")
+            .bind(id)
+            .bind(tenant.0)
+            .bind(&config.name)
+            .bind(Json(&config.patterns))
+            .bind(config.severity.as_deref().unwrap_or(USUAL_SEVERITY))
+            .execute(&mut *transaction)
+            .await
+            .map_err(|error| not_added(error, || format!("dlp config `{}`", config.name)))?;
+        transaction.commit().await.map_err(unavailable)?;
+        Ok(id)
+    }
+
+    async fn remove_dlp_config(&self, tenant: TenantId, config: Uuid) -> Result<(), StoreError> {
+        let mut transaction = scoped(&self.0, tenant).await?;
+        let done = sqlx::query("DELETE FROM dlp_config WHERE id = $1 AND tenant_id = $2")
+            .bind(config)
+            .bind(tenant.0)
+            .execute(&mut *transaction)
+            .await
+            .map_err(unavailable)?;
+        transaction.commit().await.map_err(unavailable)?;
+        if done.rows_affected() == 1 { Ok(()) } else { Err(dlp_gone(config)) }
     }
 
     async fn manifests(&self, tenant: TenantId) -> Result<Vec<ManifestRow>, StoreError> {

@@ -133,7 +133,7 @@ pub(super) fn access_row(row: &SqliteRow) -> Result<AccessRow, BoxError> {
     )
 }
 
-fn dlp_row(row: &SqliteRow) -> Result<DlpRow, BoxError> {
+pub(super) fn dlp_row(row: &SqliteRow) -> Result<DlpRow, BoxError> {
     let tenant = optional_uuid(row, "tenant_id")?;
     Ok(dlp(own_id(row), tenant, row.try_get("name")?, json(row, "patterns")?, row.try_get("severity")?))
 }

@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use gateway_core::ports::{
-    AccessRow, AgentPolicyRow, ManifestRow, NewAccessPolicy, NewAgentPolicy, PolicyKind, PolicyStore, StoreError,
+    AccessRow, AgentPolicyRow, DlpRow, ManifestRow, NewAccessPolicy, NewAgentPolicy, NewDlpConfig, PolicyKind,
+    PolicyStore, StoreError,
 };
 use gateway_core::verdict::PolicyMode;
 use gateway_core::{BoxError, TenantId, ToolName};
@@ -12,9 +13,9 @@ use sqlx::sqlite::SqliteRow;
 use uuid::Uuid;
 
 use super::SqlitePools;
-use super::live::{access_row, agent_policy, manifest};
+use super::live::{access_row, agent_policy, dlp_row, manifest};
 use crate::failure::{not_added, unavailable};
-use crate::live::{BORN_IN, policy_gone, read_mode};
+use crate::live::{BORN_IN, USUAL_SEVERITY, dlp_gone, policy_gone, read_mode};
 use crate::once::patiently;
 
 pub(crate) struct SqlitePolicies(pub SqlitePools);
@@ -158,6 +159,39 @@ impl PolicyStore for SqlitePolicies {
             .await
             .map_err(unavailable)?;
         transaction.commit().await.map_err(unavailable)
+    }
+
+    async fn dlp_configs(&self, tenant: TenantId) -> Result<Vec<DlpRow>, StoreError> {
+        let asked = sqlx::query(
+            "SELECT id, tenant_id, name, patterns, severity, is_active IS NOT 0 AS active FROM dlp_config \
+             WHERE tenant_id = ?1 ORDER BY name, id",
+        )
+        .bind(tenant.to_string())
+        .fetch_all(&self.0.readers);
+        let kept = |row: &SqliteRow| Ok::<_, BoxError>(DlpRow { is_active: row.try_get("active")?, ..dlp_row(row)? });
+        patiently(asked).await?.iter().map(kept).collect::<Result<_, _>>().map_err(unavailable)
+    }
+
+    async fn add_dlp_config(&self, tenant: TenantId, config: &NewDlpConfig) -> Result<Uuid, StoreError> {
+        let id = Uuid::now_v7();
+        sqlx::query("INSERT INTO dlp_config (id, tenant_id, name, patterns, severity) VALUES (?1, ?2, ?3, ?4, ?5)")
+            .bind(id.to_string())
+            .bind(tenant.to_string())
+            .bind(&config.name)
+            .bind(config.patterns.to_string())
+            .bind(config.severity.as_deref().unwrap_or(USUAL_SEVERITY))
+            .execute(&self.0.writer)
+            .await
+            .map_err(|error| not_added(error, || format!("dlp config `{}`", config.name)))?;
+        Ok(id)
+    }
+
+    async fn remove_dlp_config(&self, tenant: TenantId, config: Uuid) -> Result<(), StoreError> {
+        let done = sqlx::query("DELETE FROM dlp_config WHERE id = ?1 AND tenant_id = ?2")
+            .bind(config.to_string())
+            .bind(tenant.to_string())
+            .execute(&self.0.writer);
+        if patiently(done).await?.rows_affected() == 1 { Ok(()) } else { Err(dlp_gone(config)) }
     }
 
     async fn manifests(&self, tenant: TenantId) -> Result<Vec<ManifestRow>, StoreError> {

@@ -109,7 +109,8 @@ contract! {
         the_first_definition_is_accepted_once, what_is_accepted_replaces_the_rest_or_stays_beside_it,
         accepted_definitions_are_versions,;
     policies:
-        agent_policies_are_a_tenants_own, access_policies_start_in_shadow, a_tenants_manifests_are_its_own,;
+        agent_policies_are_a_tenants_own, access_policies_start_in_shadow, a_tenants_manifests_are_its_own,
+        what_a_tenant_looks_for_is_its_own,;
     tampering:
         changing_a_nested_value_shows, changing_any_column_shows, deleting_the_third_of_five_shows_at_the_fourth,
         reordering_shows, a_cut_tail_and_a_false_head_show, an_empty_chain_is_whole_and_limits_are_kept,;

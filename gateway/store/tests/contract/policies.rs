@@ -1,7 +1,9 @@
 //! Tenants' policies and manifests: added, listed, given a mode, removed, and nobody else's.
 
 use gateway_core::TenantId;
-use gateway_core::ports::{ManifestRow, NewAccessPolicy, NewAgentPolicy, PolicyKind, RuleType, StoreError};
+use gateway_core::ports::{
+    DlpRow, ManifestRow, NewAccessPolicy, NewAgentPolicy, NewDlpConfig, PolicyKind, RuleType, StoreError,
+};
 use gateway_core::rules::Severity;
 use gateway_core::verdict::PolicyMode;
 use serde_json::json;
@@ -120,4 +122,31 @@ pub async fn a_tenants_manifests_are_its_own(stage: &Stage) {
     assert!(matches!(store.remove_manifest(zeta, &tool).await, Err(StoreError::NotFound(_))));
     store.remove_manifest(acme, &tool).await.unwrap();
     assert!(store.manifests(acme).await.unwrap().is_empty());
+}
+
+pub async fn what_a_tenant_looks_for_is_its_own(stage: &Stage) {
+    let (acme, zeta) = tenants(stage).await;
+    let store = stage.store.policies();
+    let patterns = json!(["ACME-[0-9]{6}", { "rule": "email", "action": "observe" }]);
+    let new = NewDlpConfig { name: "codes".into(), severity: None, patterns: patterns.clone() };
+    let id = store.add_dlp_config(acme, &new).await.unwrap();
+    let off = if stage.is_postgres() { "false" } else { "0" };
+    for (tenant, name) in [(format!("'{acme}'"), "by hand"), (format!("'{zeta}'"), "theirs"), ("NULL".into(), "all")] {
+        let insert = "INSERT INTO dlp_config (tenant_id, name, patterns, is_active)";
+        stage.execute(format!("{insert} VALUES ({tenant}, '{name}', '[]', {off})")).await.unwrap();
+    }
+    let rows = store.dlp_configs(acme).await.unwrap();
+    let told: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.is_active)).collect();
+    assert_eq!(told, [("by hand", false), ("codes", true)], "neither another's nor everybody's");
+    let severity = Some("medium".to_owned());
+    let expected = DlpRow { id, tenant: Some(acme), name: "codes".into(), patterns, severity, is_active: true };
+    assert_eq!(rows.get(1), Some(&expected));
+    assert_eq!(stage.store.live().rows().await.unwrap().dlp, [expected], "nodes see it");
+
+    assert!(matches!(store.remove_dlp_config(zeta, id).await, Err(StoreError::NotFound(_))));
+    store.remove_dlp_config(acme, id).await.unwrap();
+    assert!(matches!(store.remove_dlp_config(acme, id).await, Err(StoreError::NotFound(_))));
+    assert_eq!(stage.store.live().rows().await.unwrap().dlp, []);
+    let nobodys = store.add_dlp_config(TenantId(Uuid::now_v7()), &new).await;
+    assert!(nobodys.is_err(), "{nobodys:?}");
 }

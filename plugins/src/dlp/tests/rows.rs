@@ -42,6 +42,24 @@ fn a_row_may_say_four_things() {
         (json!([{ "dictionary": ["Blue Heron"] }]), "the blue heron flies", "the [CODES] flies"),
         (json!([{ "dictionary": ["Blue Heron"], "case_sensitive": true }]), "the blue heron", "the blue heron"),
         (json!([{ "rule": "email", "action": "observe" }]), "jane@example.org", "jane@example.org"),
+        (
+            json!([{ "rule": "email", "action": "observe", "tools": ["crm/read"] }]),
+            "jane@example.org",
+            "jane@example.org",
+        ),
+        (json!([{ "rule": "email", "action": "observe", "tools": ["crm/*"] }]), "jane@example.org", "jane@example.org"),
+        (json!([{ "rule": "email", "action": "observe", "tools": ["mail/*"] }]), "jane@example.org", "[EMAIL]"),
+        (
+            json!([{ "rule": "email", "action": "mask" }, { "rule": "email", "action": "observe" }]),
+            "jane@example.org",
+            "[EMAIL]",
+        ),
+        // Of two words on one rule the stricter counts, however closely either is meant.
+        (
+            json!([{ "rule": "email", "action": "observe", "tools": ["crm/*"] }, { "rule": "email", "action": "mask" }]),
+            "jane@example.org",
+            "[EMAIL]",
+        ),
         (json!([{ "rule": "medium", "action": "observe", "direction": "request" }]), "jane@example.org", "[EMAIL]"),
     ] {
         assert_eq!(back(&tenant(&[row("codes", patterns.clone(), "medium")]), text), expected, "{patterns}");
@@ -57,13 +75,18 @@ fn a_row_that_cannot_be_followed_is_broken_and_says_why() {
         (json!(["x".repeat(70_000)]), "medium", "patterns: is longer"),
         (json!(["a("]), "medium", "patterns[0]: regex: "),
         (json!(["ok", "a*"]), "medium", "patterns[1]: regex: matches nothing at all"),
-        (json!([{ "regex": "a", "colour": 1 }]), "medium", "patterns[0]: must be"),
+        (json!([{ "regexp": "a" }]), "medium", "patterns[0]: must be"),
+        (json!([7]), "medium", "patterns[0]: must be"),
+        (json!([{ "regex": "a", "colour": 1 }]), "medium", "patterns[0]: unknown field `colour`"),
+        (json!(["b", { "regex": "a", "tools": ["crm"] }]), "medium", "patterns[1]: tools: `crm` names no tool"),
+        (json!([{ "dictionary": ["a"], "tools": ["*"] }]), "medium", "patterns[0]: tools: `*` names no tool"),
+        (json!([{ "rule": "email", "action": "mask", "tools": ["/*"] }]), "medium", "patterns[0]: tools: `/*`"),
         (json!([{ "dictionary": [] }]), "medium", "patterns[0]: dictionary: must have"),
         (json!([{ "dictionary": [" "] }]), "medium", "patterns[0]: dictionary: no word"),
         (json!([{ "rule": "nothing", "action": "mask" }]), "medium", "patterns[0]: rule: nothing is called"),
         (json!([{ "rule": "key", "action": "observe" }]), "medium", "is critical"),
         (json!([{ "rule": "*", "action": "observe" }]), "medium", "is critical"),
-        (json!([{ "rule": "email", "action": "forget" }]), "medium", "patterns[0]: must be"),
+        (json!([{ "rule": "email", "action": "forget" }]), "medium", "patterns[0]: unknown variant"),
         (json!(["a"]), "grave", "severity: `grave`"),
     ] {
         let (_, broken) =

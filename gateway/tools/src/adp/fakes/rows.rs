@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use gateway_core::ports::{
-    AccessRow, AgentPolicyRow, ManifestRow, NewAccessPolicy, NewAgentPolicy, PolicyKind, PolicyStore, StoreError,
+    AccessRow, AgentPolicyRow, DlpRow, ManifestRow, NewAccessPolicy, NewAgentPolicy, NewDlpConfig, PolicyKind,
+    PolicyStore, StoreError,
 };
 use gateway_core::verdict::PolicyMode;
 use gateway_core::{TenantId, ToolName};
@@ -92,6 +93,18 @@ impl PolicyStore for Rows {
     }
 
     async fn remove_access_policy(&self, _: TenantId, _: Uuid) -> Result<(), StoreError> {
+        unused()
+    }
+
+    async fn dlp_configs(&self, _: TenantId) -> Result<Vec<DlpRow>, StoreError> {
+        unused()
+    }
+
+    async fn add_dlp_config(&self, _: TenantId, _: &NewDlpConfig) -> Result<Uuid, StoreError> {
+        unused()
+    }
+
+    async fn remove_dlp_config(&self, _: TenantId, _: Uuid) -> Result<(), StoreError> {
         unused()
     }
 
