@@ -6,6 +6,8 @@
 
 mod characters;
 mod drift;
+mod encoded;
+mod escapes;
 mod fold;
 mod harmless;
 mod hidden_text;
@@ -182,16 +184,23 @@ impl Scanner for DefinitionScanner {
         drift::compare(server, name, tool, accepted, &mut findings);
         names::look_at(server, name, accepted, &mut findings);
         shadow::look_at(server, name, tool, accepted, &mut findings);
+        let mut hidden = Vec::new();
         for place in &places {
             characters::look_at(place, &mut findings);
             match place.kind {
                 Kind::Name | Kind::Key => names::look_at_letters(place, &mut findings),
                 Kind::Prose => lettering::look_at(place, &mut findings),
             }
-            hidden_text::look_at(place, &mut findings);
+            let decoded = if place.kind == Kind::Prose { encoded::decoded(place.text) } else { Vec::new() };
+            hidden_text::look_at(place, &decoded, &mut findings);
+            shadow::listen(place, accepted, server, &mut findings);
+            if !decoded.is_empty() {
+                hidden.push((place.path.clone(), decoded));
+            }
         }
         self.phrases.look_at(&places, accepted, server, &self.harmless, &mut findings);
-        let reading = self.sense.read(tool, &places, accepted, server, &self.harmless);
+        let mut reading = self.sense.read(tool, &places, accepted, server, &self.harmless);
+        self.sense.read_hidden(&hidden, &mut reading);
         self.sense.look_at(&reading, &mut findings);
         let heard = |text: &str| self.phrases.families(text, &self.harmless);
         self.learned.look_at(&reading, &self.sense, heard, &mut findings);

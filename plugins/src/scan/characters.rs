@@ -15,7 +15,8 @@ pub fn look_at(place: &Place<'_>, findings: &mut Findings<'_>) {
     for (at, &character) in characters.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|before| characters.get(before)).copied();
         let after = characters.get(at + 1).copied();
-        if is_hidden(character, place.kind) && !belongs(character, before, after, &characters) {
+        let hides = is_hidden(character, place.kind) && !belongs(character, before, after, &characters);
+        if hides || overwrites(&characters, at) {
             let name = name_of(character).map_or(String::new(), |name| format!(" {name}"));
             let what = format!("hides U+{:04X}{name} after {at} characters", u32::from(character));
             findings.say(HIDDEN_CHARACTERS, &place.path, what);
@@ -48,10 +49,23 @@ fn is_hidden(character: char, kind: Kind) -> bool {
     }
 }
 
+/// A carriage return that ends no line: what follows is shown over what stands before it.
+fn overwrites(characters: &[char], at: usize) -> bool {
+    match characters.get(at..).unwrap_or_default() {
+        // Some files have been given their line ends twice.
+        ['\r'] | ['\r', '\n', ..] | ['\r', '\r', '\n', ..] => false,
+        ['\r', ..] => true,
+        _ => false,
+    }
+}
+
 fn is_noncharacter(character: char) -> bool {
     let code = u32::from(character);
     (0xFDD0..=0xFDEF).contains(&code) || code & 0xFFFE == 0xFFFE
 }
+
+/// More variants of ideographs than this in one text could spell something themselves.
+const MOST_VARIANTS: usize = 8;
 
 /// Some writing needs characters that nobody sees: emoji are put together with them, and some scripts join letters.
 fn belongs(character: char, before: Option<char>, after: Option<char>, all: &[char]) -> bool {
@@ -61,6 +75,11 @@ fn belongs(character: char, before: Option<char>, after: Option<char>, all: &[ch
             (before.is_some_and(ends_pictograph) && after.is_some_and(is_pictograph)) || joins_letters(before, after)
         }
         '\u{200C}' => joins_letters(before, after),
+        // Which form of an ideograph is meant, as in names of people and places.
+        '\u{E0100}'..='\u{E01EF}' => {
+            before.is_some_and(|letter| letter.script() == Script::Han)
+                && all.iter().filter(|other| matches!(other, '\u{E0100}'..='\u{E01EF}')).count() <= MOST_VARIANTS
+        }
         // The flags of England, Scotland and Wales are a black flag and letters that nobody sees.
         '\u{E0020}'..='\u{E007F}' => is_flag(all),
         // Blanks of their own that some scripts set type with.
@@ -106,7 +125,17 @@ fn joins_letters(before: Option<char>, after: Option<char>) -> bool {
             ) || letter == '\u{94D}'
         })
     };
-    joining(before) && joining(after)
+    // At the end of a word as well: a consonant that has lost its vowel is written with one.
+    let ends = || before.is_some_and(is_virama) && after.is_none_or(|next| !next.is_alphanumeric());
+    (joining(before) && joining(after)) || ends()
+}
+
+/// The sign that takes a consonant's vowel away.
+fn is_virama(mark: char) -> bool {
+    matches!(
+        u32::from(mark),
+        0x94D | 0x9CD | 0xA4D | 0xACD | 0xB4D | 0xBCD | 0xC4D | 0xCCD | 0xD3B | 0xD3C | 0xD4D | 0xDCA
+    )
 }
 
 fn is_flag(all: &[char]) -> bool {

@@ -1,13 +1,12 @@
 //! Texts that a reader does not get to see: comments, text far off the page, text in code.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use gateway_core::definitions::visible;
 
+use super::encoded::is_packed;
 use super::places::{Kind, Place};
 use super::{Findings, HIDDEN_TEXT};
 
-/// Shorter codes are identifiers and examples.
-const SHORTEST_CODE: usize = 32;
+const LONGEST_SHOWN: usize = 80;
 const MARKS: [(&str, &str); 12] = [
     ("<!--", "a comment that is not shown"),
     ("[//]: #", "a comment that is not shown"),
@@ -23,7 +22,8 @@ const MARKS: [(&str, &str); 12] = [
     ("&#x200b", "hidden characters in code"),
 ];
 
-pub fn look_at(place: &Place<'_>, findings: &mut Findings<'_>) {
+/// A text, and what stands in it in code.
+pub fn look_at(place: &Place<'_>, decoded: &[String], findings: &mut Findings<'_>) {
     if place.kind != Kind::Prose {
         return;
     }
@@ -34,49 +34,45 @@ pub fn look_at(place: &Place<'_>, findings: &mut Findings<'_>) {
     if text_far_off(place.text) {
         findings.say(HIDDEN_TEXT, &place.path, "continues far below or beside what is shown at first");
     }
-    if decoded(place.text).next().is_some() {
-        findings.say(HIDDEN_TEXT, &place.path, "has words in code (base64 or hex)");
+    if let Some(words) = decoded.first() {
+        findings.say(HIDDEN_TEXT, &place.path, format!("has words in code: \"{}\"", shown(words)));
+    }
+    if is_packed(place.text) {
+        findings.say(HIDDEN_TEXT, &place.path, "has packed data, which nobody reads who sees it");
     }
 }
 
+/// Lines that stand empty, and blanks of one kind or another, before what follows is out of sight.
+const FAR_BELOW: usize = 20;
+const FAR_BESIDE: usize = 120;
+/// Within a line nobody needs so many; what a line begins with may be code that is set in.
+const BLANKS_WITHIN: usize = 40;
+const TABS_WITHIN: usize = 20;
+
 fn text_far_off(text: &str) -> bool {
     let (mut lines, mut blanks) = (0, 0);
+    // Blanks and tabs since the last letter of this line, while it has one.
+    let mut within: Option<(usize, usize)> = None;
     for character in text.trim().chars() {
         match character {
-            '\n' => (lines, blanks) = (lines + 1, blanks + 1),
-            space if space.is_whitespace() => blanks += 1,
-            _ if lines >= 20 || blanks >= 120 => return true,
-            _ => (lines, blanks) = (0, 0),
+            '\n' => (lines, blanks, within) = (lines + 1, blanks + 1, None),
+            space if space.is_whitespace() => {
+                blanks += 1;
+                within = within.map(|(all, tabs)| (all + 1, tabs + usize::from(space == '\t')));
+            }
+            _ if lines >= FAR_BELOW || blanks >= FAR_BESIDE => return true,
+            _ if within.is_some_and(|(all, tabs)| all >= BLANKS_WITHIN || tabs >= TABS_WITHIN) => return true,
+            _ => (lines, blanks, within) = (0, 0, Some((0, 0))),
         }
     }
     false
 }
 
-/// What stands in code in a text, where it is words.
-pub fn decoded(text: &str) -> impl Iterator<Item = String> + '_ {
-    let code = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '+' | '/' | '-' | '_' | '=');
-    let runs = text.split(move |letter: char| !code(letter)).filter(|run| run.len() >= SHORTEST_CODE);
-    runs.filter_map(|run| {
-        let run = run.trim_end_matches('=');
-        let bytes = if run.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-            from_hex(run)
-        } else {
-            STANDARD_NO_PAD.decode(run).or_else(|_| URL_SAFE_NO_PAD.decode(run)).ok()
-        };
-        String::from_utf8(bytes?).ok().filter(|text| is_words(text))
-    })
-}
-
-fn from_hex(run: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u8> =
-        run.chars().filter_map(|digit| digit.to_digit(16)).filter_map(|digit| u8::try_from(digit).ok()).collect();
-    Some(digits.chunks_exact(2).map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit)).collect())
-}
-
-fn is_words(text: &str) -> bool {
-    let letters = text.chars().filter(|letter| letter.is_alphabetic() || *letter == ' ').count();
-    let all = text.chars().count();
-    !text.chars().any(|letter| letter.is_control() && !matches!(letter, '\n' | '\t' | '\r'))
-        && text.split_whitespace().count() >= 3
-        && letters * 10 >= all * 8
+/// Short, and with nothing hidden in it.
+fn shown(text: &str) -> String {
+    let text = visible(text);
+    match text.char_indices().nth(LONGEST_SHOWN) {
+        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
 }

@@ -1,5 +1,6 @@
 //! Letters in a text that are not what they look like.
 
+use unicode_general_category::{GeneralCategory, get_general_category};
 use unicode_script::{Script, UnicodeScript};
 
 use super::fold::imitated;
@@ -21,6 +22,7 @@ pub fn look_at(place: &Place<'_>, findings: &mut Findings<'_>) {
         })
     };
     let turkish = place.text.contains(['ş', 'ğ', 'Ş', 'Ğ', 'İ']);
+    let (wide, formulas) = (sets_wide(place.text), has_mathematical_sign(place.text));
     for word in &words {
         let latin = word.chars().any(|letter| letter.is_ascii_alphabetic());
         let mut disguised = word.chars().filter(|letter| is_disguise(*letter) || (latin && is_neighbour(*letter)));
@@ -29,6 +31,8 @@ pub fn look_at(place: &Place<'_>, findings: &mut Findings<'_>) {
         let all = word.chars().count();
         let suspicious = match letter.script() {
             _ if letter == 'ı' && turkish => false,
+            _ if formulas && is_term(word) => false,
+            Script::Latin if wide && !latin && word.chars().filter(|letter| is_disguise(*letter)).all(is_wide) => false,
             Script::Latin if is_styled(letter) => latin || count >= 3 || (all == count && !east_asian(place.text)),
             Script::Latin => true,
             Script::Greek if all == 1 => {
@@ -70,6 +74,40 @@ fn is_styled(letter: char) -> bool {
         && !matches!(letter, 'ℹ' | '№' | '℃' | '℉' | 'Ω' | 'K' | 'Å')
 }
 
+/// The width of ideographs, which Latin letters are given among them.
+fn is_wide(letter: char) -> bool {
+    matches!(letter, 'Ａ'..='Ｚ' | 'ａ'..='ｚ')
+}
+
+/// Whether wide letters are how this text sets a Latin word: they stand beside East Asian letters only, and are the fewer.
+fn sets_wide(text: &str) -> bool {
+    let letters: Vec<char> = text.chars().filter(|letter| letter.is_alphabetic()).collect();
+    let wide = letters.iter().filter(|letter| is_wide(**letter)).count();
+    let others = letters.iter().filter(|letter| is_east_asian(**letter)).count();
+    let strange = |pair: &[char]| match pair {
+        [one, other] if is_wide(*one) != is_wide(*other) => !is_east_asian(if is_wide(*one) { *other } else { *one }),
+        _ => false,
+    };
+    wide > 0 && others >= wide && !letters.windows(2).any(strange)
+}
+
+fn has_mathematical_sign(text: &str) -> bool {
+    let sign = |character: char| {
+        !character.is_ascii() && get_general_category(character) == GeneralCategory::MathSymbol || character == '‖'
+    };
+    text.chars().any(sign)
+}
+
+/// `xᵢ`, `𝐴ᵀ𝐴`: a variable or two with what is raised or lowered beside them, too few letters for a word.
+fn is_term(word: &str) -> bool {
+    let raised = |letter: &char| matches!(u32::from(*letter), 0x1D2C..=0x1D6A | 0x1D9B..=0x1DBF | 0x2071 | 0x207F | 0x2090..=0x209C | 0x2C7C);
+    let plain = word.chars().filter(char::is_ascii_alphabetic).count();
+    let styled = word.chars().filter(|letter| matches!(u32::from(*letter), 0x1D400..=0x1D7CB)).count();
+    let indices = word.chars().filter(raised).count();
+    let all = word.chars().filter(|letter| letter.is_alphabetic()).count();
+    all == plain + styled + indices && plain * 2 + styled <= 2 && (1..=2).contains(&indices)
+}
+
 /// `μs`, `kΩ`, `Δt`: a unit or a difference.
 fn is_quantity(word: &str) -> bool {
     word.chars().count() <= 3
@@ -83,6 +121,10 @@ fn is_quantity(word: &str) -> bool {
 }
 
 fn east_asian(text: &str) -> bool {
-    text.chars()
-        .any(|letter| matches!(letter.script(), Script::Han | Script::Hiragana | Script::Katakana | Script::Hangul))
+    text.chars().any(is_east_asian)
+}
+
+fn is_east_asian(letter: char) -> bool {
+    // The sign of a long vowel is of no script.
+    letter == 'ー' || matches!(letter.script(), Script::Han | Script::Hiragana | Script::Katakana | Script::Hangul)
 }

@@ -16,7 +16,11 @@ pub fn look_at(server: &str, name: &str, accepted: &[Accepted<'_>], findings: &m
         let Some(other) = known.definition.get("name").and_then(Value::as_str) else { continue };
         if other != name {
             let glance = at_a_glance(other);
-            let mistaken = glance == folded || (known.server != server && nearly(&folded, &glance));
+            // A server may spell its own tool in two ways, but its digits are no letters either.
+            let mistaken = match known.server == server {
+                true => glance == folded && !spelled_alike(name, other),
+                false => glance == folded || nearly(&folded, &glance),
+            };
             if mistaken {
                 let what = format!("`{}` is easily taken for `{other}` of {}", visible(name), known.server);
                 findings.say(LOOKALIKE_NAME, "/name", what);
@@ -66,6 +70,17 @@ pub fn look_at_letters(place: &Place<'_>, findings: &mut Findings<'_>) {
         return;
     };
     findings.say(LOOKALIKE_NAME, &place.path, format!("`{}` {what}", visible(name)));
+}
+
+/// `add_item` and `addItem`: the same letters, whatever their case and what is between them.
+fn spelled_alike(one: &str, other: &str) -> bool {
+    let letters = |name: &str| -> String {
+        name.chars()
+            .filter(|letter| !matches!(letter, '_' | '-' | '.' | '/'))
+            .map(|letter| letter.to_ascii_lowercase())
+            .collect()
+    };
+    one.is_ascii() && letters(one) == letters(other)
 }
 
 /// One slip apart, or two in a long name.

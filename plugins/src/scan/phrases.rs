@@ -8,13 +8,13 @@ use gateway_core::definitions::Accepted;
 use regex::bytes::RegexSet;
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
-use serde_json::Value;
 
+use super::encoded::decoded;
 use super::fold::{pattern_as_read, readable, unspelled};
 use super::harmless::Harmless;
-use super::hidden_text::decoded;
 use super::places::{Kind, Place};
 use super::sets::{LARGEST_SET, together};
+use super::shadow::strangers_tools;
 use super::{Findings, INSTRUCTIONS, ScanProblem};
 
 /// From here on a definition is reported.
@@ -216,7 +216,7 @@ impl Phrases {
         let plain = harmless.taken_out(&readable(text));
         let mut found = heard(&plain);
         if kind == Kind::Prose {
-            let hidden = decoded(text).map(|hidden| readable(&hidden));
+            let hidden = decoded(text).into_iter().map(|hidden| readable(&hidden));
             for other in unspelled(&plain).into_iter().chain(hidden) {
                 found.extend(heard(&other));
             }
@@ -277,31 +277,8 @@ impl Phrases {
         }
         let text = readable(place.text);
         let demands = || self.demand.as_ref().is_some_and(|demand| demand.is_match(&text));
-        let own = |name: &str| {
-            accepted.iter().any(|known| {
-                known.server == server && known.definition.get("name").and_then(Value::as_str) == Some(name)
-            })
-        };
-        let named = accepted.iter().filter(|known| known.server != server).any(|known| {
-            let name = known.definition.get("name").and_then(Value::as_str).unwrap_or_default();
-            // A single word may be just a word.
-            name.len() >= 6
-                && name.contains(['_', '-', '.'])
-                && !own(name)
-                && contains_name(&text, &name.to_ascii_lowercase())
-        });
-        if named && demands() { ENOUGH } else { 0 }
+        if strangers_tools(&text, accepted, server).next().is_some() && demands() { ENOUGH } else { 0 }
     }
-}
-
-fn contains_name(text: &str, name: &str) -> bool {
-    let part =
-        |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '-'));
-    text.match_indices(name).any(|(at, _)| {
-        let before = text.get(..at).and_then(|text| text.chars().next_back());
-        let after = text.get(at + name.len()..).and_then(|text| text.chars().next());
-        !part(before) && !part(after)
-    })
 }
 
 /// The pattern with every `<term>` replaced by what it stands for; terms may use others.

@@ -219,6 +219,15 @@ impl Sense {
         Reading { called, sentences: read, names }
     }
 
+    /// Adds what stands in code, with the path of where it stands: nothing hidden belongs to a tool's purpose.
+    pub fn read_hidden<'p>(&self, hidden: &'p [(String, Vec<String>)], reading: &mut Reading<'p>) {
+        let texts = hidden.iter().flat_map(|(path, texts)| texts.iter().map(move |text| (path, text)));
+        for (path, sentence) in texts.flat_map(|(path, text)| sentences(text).map(move |sentence| (path, sentence))) {
+            let on = self.about(&readable(sentence)) | BESIDE;
+            reading.sentences.push(Sentence { path: path.as_str(), text: sentence, states: false, on });
+        }
+    }
+
     /// Reports what should not have met.
     pub fn look_at(&self, reading: &Reading<'_>, findings: &mut Findings<'_>) {
         for (name, on) in &reading.names {

@@ -5,6 +5,7 @@ mod actions;
 mod benign;
 mod changes;
 mod disguises;
+mod honest;
 mod learned;
 mod measure;
 mod poisonings;
