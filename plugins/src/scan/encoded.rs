@@ -40,7 +40,9 @@ pub fn decoded(text: &str) -> Vec<String> {
         base64(text, &mut found);
         hex(text, &mut found);
     }
-    unescaped(text, FEWEST_ESCAPES, |bytes| found.extend(words(bytes)));
+    // An address in another script is written in escapes, and says where something is.
+    let besides: String = text.split_inclusive(char::is_whitespace).filter(|word| !word.contains("://")).collect();
+    unescaped(&besides, FEWEST_ESCAPES, |bytes| found.extend(words(bytes)));
     found
 }
 

@@ -47,7 +47,8 @@ pub struct AddConfigs {
 #[derive(Debug, Args)]
 pub struct OneConfig {
     /// Its name or its id
-    config: String,
+    #[arg(value_name = "CONFIG")]
+    which: String,
     /// The tenant's name or id
     #[arg(long)]
     tenant: String,
@@ -127,7 +128,7 @@ fn read_file(path: &Path) -> Result<Vec<NewDlpConfig>, Failure> {
 async fn remove(args: &OneConfig) -> Result<(), Failure> {
     let (store, desk) = opened(&args.common).await?;
     let tenant = tenant_named(&store, &args.tenant).await?;
-    let removed = desk.remove_dlp(&operator(), tenant.id, &args.config).await;
+    let removed = desk.remove_dlp(&operator(), tenant.id, &args.which).await;
     let removed = removed.map_err(|error| Failure::of(&error).with_hint("`portreeve dlp list` names them all"))?;
     args.common.output().answer(&removed, || format!("{} is no longer in force", plain(&removed.name)))?;
     store.close().await;
