@@ -230,9 +230,12 @@ mod tests {
     use super::*;
     use gateway_core::canonical::Canonical;
 
-    /// Fails until it has been asked for long enough.
+    /// Fails until it is up, and takes its time.
+    #[derive(Default)]
     struct Late {
         up: AtomicBool,
+        takes: Duration,
+        batches: AtomicU64,
         stored: AtomicU64,
     }
 
@@ -242,6 +245,8 @@ mod tests {
             if !self.up.load(Ordering::SeqCst) {
                 return Err(LedgerError::Unavailable("away".into()));
             }
+            tokio::time::sleep(self.takes).await;
+            self.batches.fetch_add(1, Ordering::SeqCst);
             self.stored.fetch_add(records.len() as u64, Ordering::SeqCst);
             Ok(Vec::new())
         }
@@ -278,39 +283,11 @@ mod tests {
         }
     }
 
-    /// Takes its time for every batch, and remembers how many there were.
-    #[derive(Default)]
-    struct Slow(AtomicU64);
-
-    #[async_trait]
-    impl Ledger for Slow {
-        async fn append_batch(&self, _: &[Record]) -> Result<Vec<Receipt>, LedgerError> {
-            self.0.fetch_add(1, Ordering::SeqCst);
-            tokio::time::sleep(Duration::from_millis(10)).await;
-            Ok(Vec::new())
-        }
-
-        async fn head(&self, _: Option<TenantId>, _: &AgentId) -> Result<Head, LedgerError> {
-            Ok(Head::default())
-        }
-
-        async fn traces(&self, _: Option<TenantId>, _: &AgentId, _: i64, _: i64) -> Result<Vec<Trace>, LedgerError> {
-            Ok(Vec::new())
-        }
-
-        async fn newest(&self, _: TenantId, _: i64) -> Result<Vec<Trace>, LedgerError> {
-            Ok(Vec::new())
-        }
-
-        async fn chains(&self) -> Result<Vec<(Option<TenantId>, AgentId)>, LedgerError> {
-            Ok(Vec::new())
-        }
-    }
-
     #[tokio::test]
     async fn what_nobody_waits_for_shares_a_commit() {
         let folder = tempfile::tempdir().unwrap();
-        let ledger = Arc::new(Slow::default());
+        let takes = Duration::from_millis(10);
+        let ledger = Arc::new(Late { up: AtomicBool::new(true), takes, ..Late::default() });
         let mut options = WriterOptions::new(folder.path());
         options.tick = Duration::from_millis(200);
         let (tick, began) = (options.tick, std::time::Instant::now());
@@ -321,11 +298,11 @@ mod tests {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         let ticks = began.elapsed().as_millis() / tick.as_millis() + 2;
-        let batches = ledger.0.load(Ordering::SeqCst);
+        let batches = ledger.batches.load(Ordering::SeqCst);
         assert!(u128::from(batches) <= ticks, "{batches} commits in {ticks} ticks");
         writer.append(draft(), true).await.unwrap();
         assert_eq!(
-            ledger.0.load(Ordering::SeqCst),
+            ledger.batches.load(Ordering::SeqCst),
             batches + 1,
             "whoever waits is written for at once, with all before"
         );
@@ -336,7 +313,7 @@ mod tests {
     #[tokio::test]
     async fn a_spool_that_cannot_be_written_is_told_to_whoever_waits() {
         let folder = tempfile::tempdir().unwrap();
-        let ledger = Arc::new(Late { up: AtomicBool::new(false), stored: AtomicU64::new(0) });
+        let ledger = Arc::new(Late::default());
         let spool = Spool::unwritable(folder.path()).unwrap();
         let writer =
             AuditWriter::with_spool(Arc::clone(&ledger) as Arc<dyn Ledger>, WriterOptions::new(folder.path()), spool);
