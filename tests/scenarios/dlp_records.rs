@@ -156,14 +156,14 @@ async fn no_canary_reaches_the_log_through_a_fault() {
     let modern = agent.modern();
     let refused = modern.call("shut/read", json!({})).await;
     assert!(!refused.text().contains("canary.bird"), "{}", refused.text());
-    let asked = tokio::time::timeout(std::time::Duration::from_secs(3), agent.call("piped/read", json!({}))).await;
+    let asked = tokio::time::timeout(std::time::Duration::from_secs(3), modern.call("piped/read", json!({}))).await;
     assert!(asked.is_err() || !asked.unwrap().text().contains("canary.bird"));
     // A child may be started, or heard, only after the first call to it was answered.
     for _ in 0..100 {
         if world.gateway().log().contains("standard error") {
             break;
         }
-        let _ = tokio::time::timeout(std::time::Duration::from_millis(100), agent.call("piped/read", json!({}))).await;
+        let _ = tokio::time::timeout(std::time::Duration::from_millis(100), modern.call("piped/read", json!({}))).await;
     }
     let log = world.gateway().log();
     assert!(log.contains("duplicate key"), "what is wrong is told: {log}");

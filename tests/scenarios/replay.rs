@@ -254,7 +254,9 @@ async fn what_no_policy_did_is_left_out(kind: Kind) {
     let nothing_flips = || {
         let report = world.cli_json(&["replay", "--policies", &policies]);
         assert_eq!(flips(&report), [], "{report}");
-        let whys: Vec<_> = report["skipped"].as_array().unwrap().iter().map(|one| one["why"].clone()).collect();
+        let mut whys: Vec<_> = report["skipped"].as_array().unwrap().iter().map(|one| one["why"].clone()).collect();
+        // What people did stands in the chain, too.
+        whys.retain(|why| why != "not a tool call");
         let expected = [
             "it was stopped by a suspension, which is no policy",
             "its arguments did not fit the schema that its tool had then",
