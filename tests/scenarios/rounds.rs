@@ -95,7 +95,7 @@ async fn a_state_fits_arguments_that_were_redacted(kind: Kind) {
     let steps = [Step::modern_server(&json!({ "tools": {} })), asks("s-1"), asks("s-2")];
     let stub = Stub::scripted(steps.to_vec()).await;
     let tool = portreeve_tests::world::manifest("crm", "drop", "READ_ONLY");
-    let handling = json!({ "crm/drop": { "dlp": { "request": { "payment_card": "hash" } } } });
+    let handling = json!({ "crm/drop": { "dlp": { "request": { "card": "hash" } } } });
     let world = World::on(kind)
         .upstream("crm", json!({ "url": stub.url() }))
         .manifest_file("crm", json!({ "manifests": [tool], "handling": handling }))
@@ -117,9 +117,11 @@ async fn a_state_fits_arguments_that_were_redacted(kind: Kind) {
     assert!(!asked.to_string().contains(&key) && !asked.to_string().contains("4111"), "{asked}");
     assert_eq!(asked["table"], "t");
 
-    for (what, changed) in
-        [("another table", with("users", "4111 1111 1111 1111")), ("nothing to hide", json!({ "table": "t" }))]
-    {
+    for (what, changed) in [
+        ("another table", with("users", "4111 1111 1111 1111")),
+        ("another number under the hash", with("t", "5555 5555 5555 4444")),
+        ("nothing to hide", json!({ "table": "t" })),
+    ] {
         assert_refused(&retry(&agent, "drop", changed, &state).await, what);
         assert_eq!(stub.calls(), 1, "{what} reached the server");
     }
