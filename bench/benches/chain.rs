@@ -38,7 +38,7 @@ fn admit(criterion: &mut Criterion) {
     let policies = Policies::new(BTreeMap::from([(name.clone(), Arc::clone(&tool))]), Matrix::standard());
     let chain = Chain::new(gateway_plugins::all(&policies, |_| PluginMode::Enforce), Arc::new(policies));
     criterion.bench_function("Chain::admit", |bencher| {
-        let fresh = || exchange(&name, &tool);
+        let fresh = || Box::new(exchange(&name, &tool));
         bencher.iter_batched(fresh, |exchange| black_box(chain.admit(exchange).is_ok()), BatchSize::SmallInput);
     });
 }

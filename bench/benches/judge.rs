@@ -148,7 +148,7 @@ fn judge(criterion: &mut Criterion) {
         let turn = Cell::new(0);
         let fresh = || {
             turn.set((turn.get() + 1) % calls.len());
-            exchange(tool, rules, calls.get(turn.get()).unwrap_or(&Value::Null))
+            Box::new(exchange(tool, rules, calls.get(turn.get()).unwrap_or(&Value::Null)))
         };
         // A call that is refused would measure the refusal.
         for _ in calls {

@@ -140,8 +140,8 @@ impl Chain {
     }
 
     /// Hears every plugin. A chain in which nobody grants, denies; a plugin that fails, denies.
-    #[expect(clippy::result_large_err, reason = "the exchange goes back to the caller, who must record the refusal")]
-    pub fn admit(&self, mut exchange: Exchange) -> Result<(Permit, Ruling), (Exchange, Ruling)> {
+    #[expect(clippy::result_large_err, reason = "the ruling goes back to the caller, who must record the refusal")]
+    pub fn admit(&self, mut exchange: Box<Exchange>) -> Result<(Permit, Ruling), (Box<Exchange>, Ruling)> {
         let ruling = self.judge(&mut exchange, &mut |_, run| run());
         match ruling.decision {
             Decision::Allow => Ok((Permit::admitted(exchange), ruling)),
@@ -150,14 +150,14 @@ impl Chain {
     }
 
     /// The same question once a human has said yes to it: what the chain ruled, and nothing that was not approved.
-    #[expect(clippy::result_large_err, reason = "the exchange goes back to the caller, who must record the refusal")]
+    #[expect(clippy::result_large_err, reason = "the ruling goes back to the caller, who must record the refusal")]
     #[expect(clippy::needless_pass_by_value, reason = "a grant is gone once it was shown")]
     pub fn admit_approved(
         &self,
-        exchange: Exchange,
+        exchange: Box<Exchange>,
         mut ruling: Ruling,
         granted: Granted,
-    ) -> Result<(Permit, Ruling), (Exchange, Ruling)> {
+    ) -> Result<(Permit, Ruling), (Box<Exchange>, Ruling)> {
         if ruling.decision != Decision::ApprovalRequired || !granted.covers(&exchange, &ruling) {
             ruling.deny("approvals", "binding", "the approval is for another call");
             return Err((exchange, ruling));

@@ -247,7 +247,7 @@ impl Gateway {
     /// One message from question to answer.
     async fn exchange(self: &Arc<Self>, caller: &Arc<Caller>, ask: Ask) -> Answer {
         if let Ask::Message(Message::Response(response)) = &ask
-            && let Some(heard) = self.hear_answer(caller, response).await
+            && let Some(heard) = Box::pin(self.hear_answer(caller, response)).await
         {
             return heard;
         }
@@ -297,7 +297,7 @@ impl Gateway {
             return refusal::unrecorded(&exchange.trace_id, id);
         };
         let caller = Arc::clone(caller);
-        let errand = Errand { id, caller, chain, upstream, story, spend, slot, mirrored, resumes, unread };
+        let errand = Box::new(Errand { id, caller, chain, upstream, story, spend, slot, mirrored, resumes, unread });
         self.settle(errand, exchange, Telling::Ask).await
     }
 

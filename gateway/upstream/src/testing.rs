@@ -49,7 +49,7 @@ impl Judge for Granting {
 pub(crate) fn admit(exchange: Exchange) -> Permit {
     let policies = Arc::new(Policies::new(BTreeMap::new(), Matrix::standard()));
     let chain = Chain::new(vec![(Plugin::Judge(Box::new(Granting)), PluginMode::Enforce)], policies);
-    match chain.admit(exchange) {
+    match chain.admit(Box::new(exchange)) {
         Ok((permit, _)) => permit,
         Err((_, ruling)) => panic!("refused: {:?}", ruling.reasons),
     }

@@ -15,7 +15,8 @@ use crate::session::Session;
 /// Proof that the chain admitted this exchange. Only [`super::Chain::admit`] makes one for a client's message, and
 /// `Upstream::call` takes nothing else.
 pub struct Permit {
-    exchange: Exchange,
+    /// Boxed, because it is handed on a dozen times a call.
+    exchange: Box<Exchange>,
 }
 
 /// What every external provider of evidence is asked by.
@@ -31,7 +32,7 @@ pub enum OwnAnswer {
 }
 
 impl Permit {
-    pub(super) fn admitted(exchange: Exchange) -> Self {
+    pub(super) fn admitted(exchange: Box<Exchange>) -> Self {
         Self { exchange }
     }
 
@@ -40,7 +41,7 @@ impl Permit {
     }
 
     /// Once the upstream has answered, the question itself is all that is still needed.
-    pub fn into_exchange(self) -> Exchange {
+    pub fn into_exchange(self) -> Box<Exchange> {
         self.exchange
     }
 
@@ -52,7 +53,7 @@ impl Permit {
 
     /// The same admitted question in another session with the upstream: the message does not change.
     pub fn in_session(&self, session: Option<Session>) -> Self {
-        Self { exchange: Exchange { session, ..self.exchange.clone() } }
+        Self { exchange: Box::new(Exchange { session, ..self.exchange().clone() }) }
     }
 
     /// The same admitted answer to an upstream's question, under the id that upstream gave it. `None` for anything that is
@@ -87,11 +88,11 @@ impl Permit {
     /// The same question in another revision's words. `None` if it asks for anything that was not admitted.
     pub fn in_era(&self, message: Message, revision: Revision, session: Option<Session>) -> Option<Self> {
         same_question(self.exchange.message()?, &message).then_some(())?;
-        let mut exchange = Exchange { session, revision: Some(revision), ..self.exchange.clone() };
+        let mut exchange = Exchange { session, revision: Some(revision), ..self.exchange().clone() };
         // Copies of arguments were made for the client's words; for these they are derived again.
         exchange.carried.retain(|(name, _)| !name.starts_with(headers::PARAM_PREFIX));
         exchange.ask = Ask::Message(message);
-        Some(Self { exchange })
+        Some(Self { exchange: Box::new(exchange) })
     }
 
     /// The gateway's own answer to an upstream's question.
@@ -118,7 +119,7 @@ impl Permit {
     /// asked in is part of it.
     pub fn for_discovery(exchange: Exchange) -> Option<Self> {
         let own = matches!(exchange.ask, Ask::EndSession) || exchange.message().is_some_and(own_question);
-        own.then_some(Self { exchange })
+        own.then(|| Self { exchange: Box::new(exchange) })
     }
 
     /// The one tool that the gateway calls for itself: `evidence_query` of a server that an operator named as a provider.
@@ -133,11 +134,12 @@ impl Permit {
             && exchange.principal.tenant.is_none()
             && exchange.carried.is_empty()
             && exchange.message().is_some_and(named);
-        own.then_some(Self { exchange })
+        own.then(|| Self { exchange: Box::new(exchange) })
     }
 
     fn own(&self, ask: Ask, session: Option<Session>) -> Self {
-        Self { exchange: Exchange { ask, session, subject: Subject::Plain, ..self.exchange.clone() } }
+        let exchange = Exchange { ask, session, subject: Subject::Plain, ..self.exchange().clone() };
+        Self { exchange: Box::new(exchange) }
     }
 }
 
@@ -231,7 +233,7 @@ mod tests {
         let principal = Arc::new(Principal::anonymous());
         let mut exchange = Exchange::new(trace_id, principal, Route::All, Ask::Message(message), Subject::Act);
         exchange.carried = vec![("mcp-param-region".into(), "eu".into()), ("traceparent".into(), "00-1".into())];
-        Permit::admitted(exchange)
+        Permit::admitted(Box::new(exchange))
     }
 
     fn request(method: &str, params: Value) -> Message {

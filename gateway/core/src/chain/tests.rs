@@ -69,7 +69,7 @@ fn judge(name: &'static str, verdict: fn(&Exchange) -> Verdict) -> Plugin {
 
 fn rule(plugins: Vec<(Plugin, PluginMode)>, exchange: Exchange) -> Ruling {
     let policies = Arc::new(Policies::new(BTreeMap::new(), Matrix::standard()));
-    match Chain::new(plugins, policies).admit(exchange) {
+    match Chain::new(plugins, policies).admit(Box::new(exchange)) {
         Ok((_, ruling)) | Err((_, ruling)) => ruling,
     }
 }

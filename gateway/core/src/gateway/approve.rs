@@ -27,8 +27,8 @@ const LOOKS: usize = 4;
 impl Gateway {
     pub(super) async fn approve(
         self: &Arc<Self>,
-        mut errand: Errand,
-        mut exchange: Exchange,
+        mut errand: Box<Errand>,
+        mut exchange: Box<Exchange>,
         mut ruling: Ruling,
         mut telling: Telling,
     ) -> Answer {
@@ -104,7 +104,13 @@ impl Gateway {
         self.turn_down(errand, &exchange, &ruling, None).await
     }
 
-    async fn run(self: &Arc<Self>, errand: Errand, exchange: Exchange, ruling: Ruling, granted: Granted) -> Answer {
+    async fn run(
+        self: &Arc<Self>,
+        errand: Box<Errand>,
+        exchange: Box<Exchange>,
+        ruling: Ruling,
+        granted: Granted,
+    ) -> Answer {
         match errand.chain.admit_approved(exchange, ruling, granted) {
             Ok((permit, ruling)) => self.carry_out(errand, permit, ruling).await,
             Err((exchange, ruling)) => self.turn_down(errand, &exchange, &ruling, None).await,

@@ -79,8 +79,8 @@ impl Gateway {
     /// The call waits: whoever can be asked is asked, everybody else is refused and told the approval's id.
     pub(super) async fn tell(
         self: &Arc<Self>,
-        errand: Errand,
-        exchange: Exchange,
+        errand: Box<Errand>,
+        exchange: Box<Exchange>,
         ruling: Ruling,
         row: ApprovalRecord,
         telling: Telling,
@@ -149,14 +149,14 @@ impl Gateway {
     /// The question is the result; the same call, made again with its state, is the answer.
     async fn ask_in_result(
         &self,
-        errand: Errand,
+        errand: Box<Errand>,
         exchange: &Exchange,
         ruling: &Ruling,
         row: &ApprovalRecord,
         question: Question,
         id: Id,
     ) -> Answer {
-        let Errand { mut story, .. } = errand;
+        let Errand { mut story, .. } = *errand;
         if escalated(&mut story, exchange, ruling).await.is_err() {
             return refusal::unrecorded(&exchange.trace_id, Some(id));
         }
@@ -172,8 +172,8 @@ impl Gateway {
     /// The question comes first on the stream; what comes of it, once somebody has decided, is the rest of the stream.
     async fn ask_on_stream(
         self: &Arc<Self>,
-        errand: Errand,
-        exchange: Exchange,
+        errand: Box<Errand>,
+        exchange: Box<Exchange>,
         ruling: Ruling,
         row: ApprovalRecord,
         (question, request): (Question, Request),
@@ -216,8 +216,8 @@ impl Gateway {
     }
 
     /// The same call once more, judged under what holds now: a lot may have changed while somebody thought.
-    fn again(self: Arc<Self>, errand: Errand, mut exchange: Exchange) -> BoxFuture<'static, Answer> {
-        let Errand { id, caller, upstream, spend, slot, mirrored, resumes, unread, .. } = errand;
+    fn again(self: Arc<Self>, errand: Box<Errand>, mut exchange: Box<Exchange>) -> BoxFuture<'static, Answer> {
+        let Errand { id, caller, upstream, spend, slot, mirrored, resumes, unread, .. } = *errand;
         async move {
             let fresh = TraceId::from_uuid(self.ports.clock.fresh_id());
             exchange.continues = Some(std::mem::replace(&mut exchange.trace_id, fresh));
@@ -238,14 +238,15 @@ impl Gateway {
             let Ok(story) = Story::open(&self.ports, &exchange, span, fallen) else {
                 return refusal::unrecorded(&exchange.trace_id, id);
             };
-            let errand = Errand { id, caller, chain, upstream, story, spend, slot, mirrored, resumes, unread };
+            let errand =
+                Box::new(Errand { id, caller, chain, upstream, story, spend, slot, mirrored, resumes, unread });
             self.settle(errand, exchange, Telling::Refuse).await
         }
         .boxed()
     }
 
     /// Nobody decided while the stream could be kept open. The escalation is written down already.
-    fn still_waiting(&self, errand: Errand, exchange: &Exchange, ruling: &Ruling, row: &ApprovalRecord) -> Answer {
+    fn still_waiting(&self, errand: Box<Errand>, exchange: &Exchange, ruling: &Ruling, row: &ApprovalRecord) -> Answer {
         let refused = Refused {
             trace_id: &exchange.trace_id,
             decision: ruling.decision,

@@ -46,8 +46,8 @@ impl Gateway {
     /// The chain's word on one exchange, and what follows it.
     pub(super) async fn settle(
         self: &Arc<Self>,
-        mut errand: Errand,
-        mut exchange: Exchange,
+        mut errand: Box<Errand>,
+        mut exchange: Box<Exchange>,
         telling: Telling,
     ) -> Answer {
         // Each time anew: a run may have moved on while a human was asked.
@@ -67,7 +67,8 @@ impl Gateway {
                 self.announce(&exchange, &mut ruling);
                 self.compare(&exchange, &mut ruling);
                 match ruling.decision {
-                    Decision::ApprovalRequired => self.approve(errand, exchange, ruling, telling).await,
+                    // Apart, because few calls wait for a human and all would have to carry the room for it.
+                    Decision::ApprovalRequired => Box::pin(self.approve(errand, exchange, ruling, telling)).await,
                     _ => self.turn_down(errand, &exchange, &ruling, None).await,
                 }
             }
@@ -75,29 +76,34 @@ impl Gateway {
     }
 
     /// An admitted message, from its record to its answer.
-    pub(super) async fn carry_out(self: &Arc<Self>, errand: Errand, permit: Permit, mut ruling: Ruling) -> Answer {
-        let Errand { id, caller, chain, upstream, mut story, spend, mut slot, mirrored, resumes, unread } = errand;
-        if let Some(spend) = spend
-            && let Err(refused) = self.spend(&spend, permit.exchange(), &mut ruling, &mut story).await
+    pub(super) async fn carry_out(
+        self: &Arc<Self>,
+        mut errand: Box<Errand>,
+        permit: Permit,
+        mut ruling: Ruling,
+    ) -> Answer {
+        if let Some(spend) = errand.spend.take()
+            && let Err(refused) = self.spend(&spend, permit.exchange(), &mut ruling, &mut errand.story).await
         {
             return refused;
         }
-        let permit = if mirrored.is_empty() { permit } else { permit.mirroring(&mirrored) };
-        story.admitted();
+        let permit = if errand.mirrored.is_empty() { permit } else { permit.mirroring(&errand.mirrored) };
+        errand.story.admitted();
         let wait = permit.exchange().has_side_effects() || self.settings.load().wait_for_all;
         // Recorded before it is sent: after a crash an unrecorded call cannot be told from one never made.
-        if permit.exchange().is_governed() && story.decide(permit.exchange(), &ruling, wait).await.is_err() {
-            return refusal::unrecorded(&permit.exchange().trace_id, id);
+        if permit.exchange().is_governed() && errand.story.decide(permit.exchange(), &ruling, wait).await.is_err() {
+            return refusal::unrecorded(&permit.exchange().trace_id, errand.id);
         }
-        if let Some(event) = resumes
-            && let Some(rest) = self.resumed(permit.exchange(), &event, &mut slot)
+        if let Some(event) = errand.resumes.take()
+            && let Some(rest) = self.resumed(permit.exchange(), &event, &mut errand.slot)
         {
             return rest;
         }
-        let called = match unread {
+        let called = match errand.unread.take() {
             Some(error) => Err(error),
-            None => upstream.call(&permit).await,
+            None => errand.upstream.call(&permit).await,
         };
+        let Errand { id, caller, chain, mut story, slot, .. } = *errand;
         match called {
             Ok(answered) => {
                 let bound = ruling.approval.and_then(|id| Some((id, approvals::binding(permit.exchange(), &ruling)?)));
@@ -117,12 +123,12 @@ impl Gateway {
     /// The chain said no, or not yet; `waiting` is what a human was asked.
     pub(super) async fn turn_down(
         &self,
-        errand: Errand,
+        errand: Box<Errand>,
         exchange: &Exchange,
         ruling: &Ruling,
         waiting: Option<Waiting>,
     ) -> Answer {
-        let Errand { id, caller, mut story, .. } = errand;
+        let Errand { id, caller, mut story, .. } = *errand;
         let status = match ruling.decision {
             Decision::ApprovalRequired => Status::ApprovalRequired,
             _ => Status::Denied,
@@ -149,8 +155,8 @@ impl Gateway {
 }
 
 /// Nobody could be asked: nothing was decided, nothing runs.
-pub(super) fn unknowable(errand: Errand, exchange: &Exchange, error: &StoreError) -> Answer {
-    let Errand { id, mut story, .. } = errand;
+pub(super) fn unknowable(errand: Box<Errand>, exchange: &Exchange, error: &StoreError) -> Answer {
+    let Errand { id, mut story, .. } = *errand;
     tracing::error!(error = error as &dyn std::error::Error, "what decides over a call could not be asked: {error}");
     story.forget();
     refusal::unrecorded(&exchange.trace_id, id)

@@ -25,7 +25,7 @@ const DECLARED: &str = "io.portreeve/classification";
 const HANDSHAKE_BYTES: usize = 16 * 1024;
 
 pub(super) struct Described {
-    pub(super) exchange: Exchange,
+    pub(super) exchange: Box<Exchange>,
     /// The state it came with, to be used up when it is sent.
     pub(super) spend: Option<Spend>,
     /// The event of ours after which a broken stream is to go on.
@@ -75,7 +75,7 @@ impl Gateway {
         let mirrored = caller.headers.params.iter().filter(|_| declared.is_some_and(Revision::is_modern));
         carried.extend(mirrored.map(|(name, value)| (format!("{}{name}", headers::PARAM_PREFIX), value.clone())));
         let (principal, route) = (caller.principal.clone(), caller.route.clone());
-        let mut exchange = Exchange {
+        let mut exchange = Box::new(Exchange {
             revision,
             session,
             carried,
@@ -87,7 +87,7 @@ impl Gateway {
             declared: said,
             run: caller.run.clone(),
             ..Exchange::new(trace_id, principal, route, ask, subject)
-        };
+        });
         Tasks::new(&self.ports, &self.memory).open(&mut exchange)?;
         let spend = Rounds::new(&self.ports, Duration::ZERO).open(&mut exchange)?;
         let resumes = own_event(&mut exchange.ask);

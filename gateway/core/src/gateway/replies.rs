@@ -113,7 +113,7 @@ impl Gateway {
             }
             Content::Stream(items) => {
                 let tape = self.tape(&review.exchange);
-                let Exchange { principal, route, .. } = &review.exchange;
+                let Exchange { principal, route, .. } = &*review.exchange;
                 let tool = review.exchange.tool().map(|tool| tool.name.clone());
                 let ended = stopped(Arc::clone(&self.ports.live), Arc::clone(principal), route.clone(), tool).boxed();
                 let replies = Replies::new(items, Arc::clone(&review), story, tape, ended, slot);
@@ -176,7 +176,7 @@ struct Review {
     hold: Duration,
     filter: ListFilter,
     id: Option<Id>,
-    exchange: Exchange,
+    exchange: Box<Exchange>,
     advice: Vec<Reason>,
     approved: Option<Approved>,
 }

@@ -38,7 +38,7 @@ fn permit(ask: Ask, revision: Option<Revision>, tool: Option<&str>) -> Permit {
     let exchange = Exchange { revision, ..plain };
     let policies = Policies::new(BTreeMap::new(), Matrix::standard());
     let chain = Chain::new(vec![(Plugin::Judge(Box::new(Everything)), PluginMode::Enforce)], Arc::new(policies));
-    chain.admit(exchange).unwrap_or_else(|_| panic!("everything is granted")).0
+    chain.admit(Box::new(exchange)).unwrap_or_else(|_| panic!("everything is granted")).0
 }
 
 struct Echo(ToolSpec);

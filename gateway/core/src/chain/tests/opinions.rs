@@ -117,7 +117,7 @@ fn an_approval_is_good_for_the_call_it_was_given_for() {
         exchange.principal =
             Arc::new(Principal { tenant: Some(TenantId(uuid::Uuid::nil())), ..Principal::anonymous() });
         exchange.params_mut().unwrap().insert("arguments".into(), arguments);
-        match chain.admit(exchange) {
+        match chain.admit(Box::new(exchange)) {
             Err(refused) => refused,
             Ok(_) => panic!("HIGH_WRITE needs a human"),
         }

@@ -114,7 +114,7 @@ async fn ask(aggregate: &Aggregate, client: &Client, method: &str, params: Value
 
 /// As core describes it: the member is known, and the name is the member's own.
 fn meant_for(member: &str, permit: Permit) -> Permit {
-    admit(Exchange { member: Some(space(member)), ..permit.into_exchange() })
+    admit(Exchange { member: Some(space(member)), ..*permit.into_exchange() })
 }
 
 fn full() -> Value {
@@ -311,7 +311,7 @@ async fn a_session_from_elsewhere_is_adopted_with_its_handshake_and_an_ended_one
             home.clone(),
             Some(handshake.clone()),
         );
-        admit(Exchange { session: Some(session), ..permit.into_exchange() })
+        admit(Exchange { session: Some(session), ..*permit.into_exchange() })
     };
     let list = || within(client.request(1, "prompts/list", json!({})));
     assert_eq!(one(&aggregate.call(&list()).await.unwrap())["result"]["prompts"][0]["name"], "one__sum up");
