@@ -15,8 +15,10 @@ pub mod request;
 pub mod respond;
 pub mod sse;
 pub mod stay;
+pub mod threads;
 pub mod websocket;
 pub mod well_known;
+pub mod wire;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

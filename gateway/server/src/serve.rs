@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pingora_core::listeners::ListenerConfig;
-use pingora_core::protocols::l4::stream::L4BufferSettings;
+use pingora_core::listeners::tls::{Acceptor, TlsSettings};
 use pingora_core::server::configuration::{Opt, ServerConf};
 use pingora_core::server::{RunArgs, Server, ShutdownSignal, ShutdownSignalWatch};
 use pingora_core::services::listening::Service;
@@ -18,7 +17,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 
 use crate::compose::{self, Extras, Node};
-use crate::config::{Config, Tls};
+use crate::config::Config;
 use crate::edge::McpEdge;
 use crate::edge::admission::Admission;
 use crate::edge::bounded::EdgeLimits;
@@ -26,15 +25,13 @@ use crate::edge::closing::Closing;
 use crate::edge::console::{self, ConsoleEdge};
 use crate::edge::doorstep::Doorstep;
 use crate::edge::drain::Drain;
+use crate::edge::threads::Threads;
 use crate::edge::well_known::Resource;
 use crate::tool_agents::HostedRunner;
 use crate::{tls, watch};
 
 /// How long calls under way may take to finish once the node is told to stop.
 const DRAIN_TIME: Duration = Duration::from_secs(20);
-
-/// A connection's own. An answer that fits is written with its head at once instead of after it; what is larger passes by both.
-const BUFFERS: L4BufferSettings = L4BufferSettings { read: Some(16 * 1024), write: Some(16 * 1024) };
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
@@ -75,8 +72,9 @@ pub fn run(config: &Config, life: Life) -> Result<(), ServeError> {
     let mut server =
         Server::new_with_opt_and_conf(Opt { upgrade: life.upgrade, ..Opt::default() }, server_conf(config));
     server.bootstrap();
-    server.add_service(mcp_service(config, &node, &drain)?);
-    server.add_service(console_service(config, &node, control.handle(), &drain)?);
+    let (callers, people) = (Threads::start("mcp", cores())?, Threads::start("console", 1)?);
+    server.add_service(mcp_service(config, &node, &drain, &callers)?);
+    server.add_service(console_service(config, &node, control.handle(), &drain, &people)?);
     let watched = config.watched();
     let watching = (!watched.is_empty()).then(|| {
         let (node, config) = (Arc::clone(&node), config.clone());
@@ -89,6 +87,8 @@ pub fn run(config: &Config, life: Life) -> Result<(), ServeError> {
     tracing::info!(mcp = %config.listen.mcp, console = %config.listen.console, "serving");
     let stopping = DrainThenStop { drain, node: Arc::clone(&node), stop: life.stop };
     server.run(RunArgs { shutdown_signal: Box::new(stopping) });
+    callers.stop();
+    people.stop();
     drop(watching);
     control.block_on(node.close());
     control.shutdown_timeout(Duration::from_secs(5));
@@ -96,11 +96,15 @@ pub fn run(config: &Config, life: Life) -> Result<(), ServeError> {
     Ok(())
 }
 
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 fn server_conf(config: &Config) -> ServerConf {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let socket = format!("portreeve-{}.upgrade.sock", config.listen.mcp.port());
     ServerConf {
-        threads,
+        // They accept, and no more.
+        threads: 1,
         // Only an upgrade uses the grace period: the old process finishes its calls while the new one accepts.
         grace_period_seconds: Some(DRAIN_TIME.as_secs()),
         graceful_shutdown_timeout_seconds: Some(2),
@@ -124,6 +128,7 @@ fn mcp_service(
     config: &Config,
     node: &Arc<Node>,
     drain: &Arc<Drain>,
+    threads: &Arc<Threads>,
 ) -> Result<Closing<Doorstep<McpEdge>>, ServeError> {
     let limits = limits(config);
     let asked = Arc::clone(node);
@@ -145,8 +150,9 @@ fn mcp_service(
             Box::pin(async move { node.ready().await })
         }),
     };
-    let mut service = Service::new("mcp".into(), Doorstep::new(edge, config.limits.header_time, drain));
-    listen(&mut service, config.listen.mcp, config.listen.tls.as_ref())?;
+    let doorstep = Doorstep::new(edge, threads, acceptor(config)?, config.limits.header_time, drain);
+    let mut service = Service::new("mcp".into(), doorstep);
+    service.add_tcp(&config.listen.mcp.to_string());
     Ok(Closing::new(service, drain))
 }
 
@@ -155,6 +161,7 @@ fn console_service(
     node: &Arc<Node>,
     home: &Handle,
     drain: &Arc<Drain>,
+    threads: &Arc<Threads>,
 ) -> Result<Closing<Doorstep<ConsoleEdge>>, ServeError> {
     let runner = Arc::new(HostedRunner::new(node, home, drain, DRAIN_TIME));
     let limits = EdgeLimits { body_bytes: console::BODY_BYTES, ..limits(config) };
@@ -166,9 +173,9 @@ fn console_service(
         drain: Arc::clone(drain),
         home: home.clone(),
     };
-    let mut service = Service::new("console".into(), Doorstep::new(edge, config.limits.header_time, drain));
-    service.threads = Some(1);
-    listen(&mut service, config.listen.console, config.listen.tls.as_ref())?;
+    let doorstep = Doorstep::new(edge, threads, acceptor(config)?, config.limits.header_time, drain);
+    let mut service = Service::new("console".into(), doorstep);
+    service.add_tcp(&config.listen.console.to_string());
     Ok(Closing::new(service, drain))
 }
 
@@ -176,13 +183,8 @@ fn admission(config: &Config, listener: SocketAddr) -> Admission {
     Admission::new(listener, config.listen.hosts.clone(), config.listen.origins.clone())
 }
 
-fn listen<A>(service: &mut Service<A>, address: SocketAddr, tls: Option<&Tls>) -> Result<(), ServeError> {
-    let mut listener = ListenerConfig::tcp(address.to_string()).l4_buffer(BUFFERS);
-    if let Some(tls) = tls {
-        listener = listener.tls(tls::settings(tls)?);
-    }
-    service.add_listener(listener);
-    Ok(())
+fn acceptor(config: &Config) -> Result<Option<Acceptor>, ServeError> {
+    Ok(config.listen.tls.as_ref().map(tls::settings).transpose()?.map(TlsSettings::build))
 }
 
 /// Ends serving: on TERM and INT after the calls under way are done, on QUIT by handing the sockets to a successor.

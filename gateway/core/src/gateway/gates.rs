@@ -179,7 +179,7 @@ pub(super) async fn note(ports: &Ports, exchange: &Exchange, reply: &Reply) {
 pub(super) fn noting(
     frames: BoxStream<'static, sse::Frame>,
     ports: Arc<Ports>,
-    exchange: Exchange,
+    exchange: Box<Exchange>,
 ) -> BoxStream<'static, sse::Frame> {
     let shared = Arc::new((ports, exchange));
     let each = move |frame: sse::Frame| {

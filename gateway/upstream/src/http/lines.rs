@@ -4,7 +4,7 @@
 //! between threads as well. Here the call polls its connection itself: whoever waits for the answer does the reading. Between
 //! calls nobody polls, so a connection that the upstream closed in the meantime is noticed when it is about to be used again.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -22,7 +22,7 @@ use hyper::client::conn::http1::{Connection, SendRequest, handshake};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
-use tokio::runtime::Handle;
+use tokio::runtime::{Handle, Id};
 use tower::ServiceExt;
 
 use super::client::{KEEP_IDLE, Unsent};
@@ -35,9 +35,40 @@ type Asked = Request<Full<Bytes>>;
 pub(super) struct Lines {
     connector: HttpConnector,
     peer: Uri,
-    /// The oldest first; the youngest is used next, so that what is no longer needed grows old.
-    idle: Mutex<VecDeque<(Box<Line>, Instant)>>,
+    idle: Mutex<Idle>,
     sweeping: AtomicBool,
+}
+
+/// By the runtime that opened them: used from another, a connection would wake the threads of both for everything it brings.
+/// The oldest first; the youngest is used next, so that what is no longer needed grows old.
+#[derive(Default)]
+struct Idle {
+    lines: HashMap<Id, VecDeque<(Box<Line>, Instant)>>,
+    count: usize,
+}
+
+impl Idle {
+    fn take(&mut self, home: Id) -> Option<(Box<Line>, Instant)> {
+        let youngest = self.lines.get_mut(&home)?.pop_back()?;
+        self.count -= 1;
+        Some(youngest)
+    }
+
+    fn put(&mut self, home: Id, line: Box<Line>) {
+        if self.count < MOST_IDLE {
+            self.lines.entry(home).or_default().push_back((line, Instant::now()));
+            self.count += 1;
+        }
+    }
+
+    fn close_old(&mut self) {
+        for lines in self.lines.values_mut() {
+            while lines.pop_front_if(|(_, since)| since.elapsed() >= KEEP_IDLE).is_some() {
+                self.count -= 1;
+            }
+        }
+        self.lines.retain(|_, lines| !lines.is_empty());
+    }
 }
 
 impl Lines {
@@ -66,13 +97,13 @@ impl Lines {
     async fn open(&self) -> Result<Box<Line>, BoxError> {
         let stream = self.connector.clone().oneshot(self.peer.clone()).await?;
         let (sender, connection) = handshake(stream).await?;
-        Ok(Box::new(Line { sender, connection: Some(connection) }))
+        Ok(Box::new(Line { sender, connection: Some(connection), home: Handle::current().id() }))
     }
 
     /// The youngest connection that is still good.
     fn take(&self) -> Option<Box<Line>> {
         loop {
-            let (mut line, since) = self.idle().pop_back()?;
+            let (mut line, since) = self.idle().take(Handle::current().id())?;
             if since.elapsed() < KEEP_IDLE && line.is_good() {
                 return Some(line);
             }
@@ -80,20 +111,15 @@ impl Lines {
     }
 
     fn give_back(self: &Arc<Self>, line: Box<Line>) {
-        let mut idle = self.idle();
-        if idle.len() < MOST_IDLE {
-            idle.push_back((line, Instant::now()));
-        }
-        drop(idle);
         // Dropped by a runtime that ends, there is nobody left to sweep, and nothing that needs it.
-        if let Ok(runtime) = Handle::try_current()
-            && !self.sweeping.swap(true, Ordering::AcqRel)
-        {
+        let Ok(runtime) = Handle::try_current() else { return };
+        self.idle().put(line.home, line);
+        if !self.sweeping.swap(true, Ordering::AcqRel) {
             runtime.spawn(sweep(Arc::downgrade(self)));
         }
     }
 
-    fn idle(&self) -> MutexGuard<'_, VecDeque<(Box<Line>, Instant)>> {
+    fn idle(&self) -> MutexGuard<'_, Idle> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -104,10 +130,8 @@ async fn sweep(lines: Weak<Lines>) {
         tokio::time::sleep(KEEP_IDLE).await;
         let Some(lines) = lines.upgrade() else { return };
         let mut idle = lines.idle();
-        while idle.front().is_some_and(|(_, since)| since.elapsed() >= KEEP_IDLE) {
-            idle.pop_front();
-        }
-        if idle.is_empty() {
+        idle.close_old();
+        if idle.lines.is_empty() {
             lines.sweeping.store(false, Ordering::Release);
             return;
         }
@@ -119,6 +143,7 @@ struct Line {
     sender: SendRequest<Full<Bytes>>,
     /// Gone once it has ended; dropping it tells whoever still waits.
     connection: Option<Connection<TokioIo<TcpStream>, Full<Bytes>>>,
+    home: Id,
 }
 
 impl Line {

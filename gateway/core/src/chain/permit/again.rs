@@ -27,7 +27,8 @@ impl Permit {
         let outcomes: Vec<&Outcome> = answers.iter().filter_map(|answer| self.answered_by(answer)).collect();
         let given = |response: &Value| *response == json!({ "action": "cancel" }) || is_one_of(response, &outcomes);
         responses.into_iter().flat_map(|responses| responses.values()).all(given).then_some(())?;
-        Some(Self { exchange: Exchange { ask: Ask::Message(message), ..self.exchange.clone() } })
+        let exchange = Exchange { ask: Ask::Message(message), ..Exchange::clone(&self.exchange) };
+        Some(Self { exchange: Box::new(exchange) })
     }
 
     /// The same call with copies of its arguments as headers, derived from the body that is sent. Copies that nobody asked for
