@@ -112,7 +112,7 @@ impl Inner {
     /// The same of a message to a client: a value may lie in many blocks, none of which deserves a look by itself.
     fn suspects_answer(&self, rules: &TenantRules, raw: &[u8]) -> bool {
         let looks = || !self.rules.looks_for_nothing() || TenantDlp::of(rules).and_then(TenantDlp::detectors).is_some();
-        self.suspects(rules, raw) || (self.rules.places.reply.may_be_cut(raw) && looks())
+        self.suspects(rules, raw) || (looks() && self.rules.places.reply.may_be_cut(raw))
     }
 
     fn scope(&self, exchange: &Exchange, way: Way) -> Arc<Scope> {

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::agents::RunStep;
+use crate::canonical;
 use crate::classification::Classification;
 use crate::content::Content;
 use crate::definitions::{Defined, Standing};
@@ -247,7 +248,7 @@ impl Exchange {
     /// The digest of exactly what is sent, so that an approval can be bound to it and a copy recognised.
     pub fn arguments_hash(&self) -> Option<String> {
         let canonical = match self.arguments() {
-            Some(arguments) => serde_json_canonicalizer::to_vec(arguments),
+            Some(arguments) => canonical::to_vec(arguments),
             None => serde_json_canonicalizer::to_vec(self.message()?.params()?),
         };
         Some(digest::named(&canonical.ok()?))

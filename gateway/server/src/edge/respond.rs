@@ -82,12 +82,14 @@ async fn whole(
     if fields.is_err() {
         return false;
     }
-    let empty = length == 0;
-    let mut tasks = vec![HttpTask::Header(Box::new(head), empty)];
-    if !empty {
-        tasks.push(HttpTask::Body(body, true));
+    match body.filter(|body| !body.is_empty()) {
+        None => session.response_duplex_vec(vec![HttpTask::Header(Box::new(head), true)]).await.is_ok(),
+        // One after the other, because pingora copies what it is given together; the head waits for the body to be sent.
+        Some(body) => {
+            session.write_response_header(Box::new(head)).await.is_ok()
+                && session.write_response_body(body, true).await.is_ok()
+        }
     }
-    session.response_duplex_vec(tasks).await.is_ok()
 }
 
 async fn over(stay: Option<&Stay>) {
