@@ -107,10 +107,11 @@ fn open_value(text: &str) -> Option<usize> {
             let grouped =
                 |c: char| c.is_ascii_digit() || c.is_ascii_uppercase() || matches!(c, '-' | '.' | '(' | ')' | ' ');
             let before = text.get(..at).and_then(|text| text.chars().next_back());
-            // A wider gap is none inside a number, and looking further for each blank would cost its square.
+            // A wider gap is none inside a number, whose groups may be letters (`GB82 WEST `); and looking further for each blank
+            // would cost its square.
             let mut signs = text.get(..at).unwrap_or_default().bytes().rev().take(WIDEST_GAP);
             let number_before = signs
-                .find(|byte| !matches!(byte, b' ' | b'-' | b'.' | b'(' | b')'))
+                .find(|byte| !matches!(byte, b' ' | b'-' | b'.' | b'(' | b')' | b'A'..=b'Z'))
                 .is_some_and(|byte| byte.is_ascii_digit());
             before.is_some_and(grouped) && after.is_none_or(grouped) && number_before
         };

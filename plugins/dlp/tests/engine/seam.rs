@@ -85,6 +85,7 @@ fn only_what_may_go_on_waits() {
             ("jo.", Some(0)),
             ("", None),
             ("call 4111 11", Some(5)),
+            ("to GB82 WEST ", Some(3)),
             ("to jo@exam", Some(3)),
             ("key gh", Some(4)),
             ("-----BEGIN PRIVATE KEY-----\nMIIE\n", Some(0)),
