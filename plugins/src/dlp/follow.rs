@@ -241,7 +241,14 @@ impl Follow for Following {
             .filter(|(_, text)| text.waits())
             .map(|(place, text)| (place.clone(), ending(&text.text).to_owned()))
             .collect();
+        // A value may have to go on in many parts: each is read behind all of those before it.
+        let known: Vec<(Place, String)> = left
+            .iter()
+            .filter_map(|(place, _)| self.open.get_key_value(place))
+            .map(|(place, open)| (place.clone(), open.clone()))
+            .collect();
         let given = self.finish(held, found);
+        self.open.extend(known.into_iter().filter(|(place, _)| !self.keys.contains_key(place)));
         for (place, text) in left {
             if self.keys.contains_key(&place) {
                 continue;
