@@ -9,6 +9,15 @@ impl Random {
         Self(seed)
     }
 
+    /// Numbers that depend on every byte of an input (FNV-1a).
+    pub fn of(input: &[u8]) -> Self {
+        Self(
+            input
+                .iter()
+                .fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)),
+        )
+    }
+
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -30,7 +30,7 @@ pub struct Target {
 }
 
 /// Where an input has two parts, the first line is the first.
-pub const TARGETS: [Target; 14] = [
+pub const TARGETS: [Target; 16] = [
     Target { name: "parse", seeds: "messages", check: json::parse },
     Target { name: "reply_scan", seeds: "messages", check: json::reply_scan },
     Target { name: "sse", seeds: "streams", check: stream::sse },
@@ -42,7 +42,9 @@ pub const TARGETS: [Target; 14] = [
     Target { name: "era_results", seeds: "results", check: results::results },
     Target { name: "era_inputs", seeds: "results", check: results::inputs },
     Target { name: "websocket", seeds: "frames", check: websocket::messages },
-    Target { name: "dlp", seeds: "documents", check: dlp::redact },
+    Target { name: "dlp", seeds: "records", check: dlp::shipped },
+    Target { name: "dlp_kinds", seeds: "documents", check: dlp::kinds },
+    Target { name: "dlp_stream", seeds: "said", check: dlp::stream },
     Target { name: "session_open", seeds: "sessions", check: session::open },
     Target { name: "sql", seeds: "statements", check: sql::read },
 ];

@@ -24,7 +24,12 @@ impl<'r, 'a> Seam<'r, 'a> {
     pub fn tail(&self, text: &str) -> Option<usize> {
         let floor = boundary(text, text.len().saturating_sub(LONGEST_TAIL));
         let near = text.get(floor..)?;
-        let open = self.open_block(near).or_else(|| open_value(near)).or_else(|| self.open_context(near))?;
+        let mut open = self.open_block(near).or_else(|| open_value(near)).or_else(|| self.open_context(near))?;
+        // What goes on is read up to here, so nothing may lie across: a value behind which a word is waiting, a key's last line.
+        let open_in = |text: &str| self.open_block(text).or_else(|| open_value(text));
+        while let Some(before) = near.get(..open).and_then(open_in) {
+            open = before;
+        }
         Some(floor + open)
     }
 
@@ -102,10 +107,11 @@ fn open_value(text: &str) -> Option<usize> {
             let grouped =
                 |c: char| c.is_ascii_digit() || c.is_ascii_uppercase() || matches!(c, '-' | '.' | '(' | ')' | ' ');
             let before = text.get(..at).and_then(|text| text.chars().next_back());
-            // A wider gap is none inside a number, and looking further for each blank would cost its square.
+            // A wider gap is none inside a number, whose groups may be letters (`GB82 WEST `); and looking further for each blank
+            // would cost its square.
             let mut signs = text.get(..at).unwrap_or_default().bytes().rev().take(WIDEST_GAP);
             let number_before = signs
-                .find(|byte| !matches!(byte, b' ' | b'-' | b'.' | b'(' | b')'))
+                .find(|byte| !matches!(byte, b' ' | b'-' | b'.' | b'(' | b')' | b'A'..=b'Z'))
                 .is_some_and(|byte| byte.is_ascii_digit());
             before.is_some_and(grouped) && after.is_none_or(grouped) && number_before
         };

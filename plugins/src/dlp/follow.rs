@@ -97,10 +97,12 @@ impl Following {
         for (place, text) in &mut piece.texts {
             let mut before: Vec<&mut Text> =
                 self.held.iter_mut().filter_map(|held| held.texts.get_mut(place)).collect();
-            let mut whole: String = before.iter().map(|held| held.text.as_str()).collect();
+            // What went on already is where it begins: a blank by itself is open behind half a number.
+            let mut whole = self.open.get(place).cloned().unwrap_or_default();
+            let mut start = whole.len();
+            whole.extend(before.iter().map(|held| held.text.as_str()));
             whole.push_str(&text.text);
             let tail = seam.tail(&whole).unwrap_or(whole.len());
-            let mut start = 0;
             for held in &mut before {
                 held.over = tail.saturating_sub(start).min(held.text.len());
                 start += held.text.len();
@@ -241,7 +243,14 @@ impl Follow for Following {
             .filter(|(_, text)| text.waits())
             .map(|(place, text)| (place.clone(), ending(&text.text).to_owned()))
             .collect();
+        // A value may have to go on in many parts: each is read behind all of those before it.
+        let known: Vec<(Place, String)> = left
+            .iter()
+            .filter_map(|(place, _)| self.open.get_key_value(place))
+            .map(|(place, open)| (place.clone(), open.clone()))
+            .collect();
         let given = self.finish(held, found);
+        self.open.extend(known.into_iter().filter(|(place, _)| !self.keys.contains_key(place)));
         for (place, text) in left {
             if self.keys.contains_key(&place) {
                 continue;

@@ -177,6 +177,10 @@ pub(super) fn cuts(before: &[u8], after: &[u8]) -> bool {
     if is_number(before.iter().rev().take(NEAR)) && is_number(after.iter().take(NEAR)) {
         return true;
     }
+    // What stands there is only known when it is read.
+    if is_escaped(before.get(before.len().saturating_sub(FAR)..)) || is_escaped(after.get(..FAR.min(after.len()))) {
+        return true;
+    }
     if !is_part(*last) || !is_part(*next) {
         return false;
     }
@@ -184,6 +188,12 @@ pub(super) fn cuts(before: &[u8], after: &[u8]) -> bool {
     let behind = after.iter().take(FAR).take_while(|byte| is_part(**byte));
     let ahead = before.iter().rev().take(FAR).take_while(|byte| is_part(**byte));
     ahead.chain(behind).any(|byte| edge.take(*byte))
+}
+
+/// Whether a plain letter or sign is written in JSON's numbers, as in `\u0034111`.
+fn is_escaped(edge: Option<&[u8]>) -> bool {
+    let edge = edge.unwrap_or_default();
+    memchr::memchr_iter(b'\\', edge).any(|at| matches!(edge.get(at + 1..at + 5), Some([b'u', b'0', b'0', b'2'..=b'7'])))
 }
 
 /// What the end of one piece and the beginning of the next are together.

@@ -74,6 +74,9 @@ fn what_is_cut_over_neighbours_is_found() {
         (r#"["a@example.org","b@example.org"]"#, r#"["[EMAIL]","[EMAIL]"]"#),
         (r#"["a@example.org","and"]"#, r#"["[EMAIL]","and"]"#),
         (r#"["12","34","56"]"#, r#"["12","34","56"]"#),
+        // However JSON writes their letters.
+        (r#"["4111 1111","\u00311\u0031\u0031 1111"]"#, r#"["[CARD]",""]"#),
+        (r#"["jo.doe\u0040ex\u0061m","\u0070le.org"]"#, r#"["[EMAIL]",""]"#),
     ] {
         assert_eq!(json(before), after, "{before}");
     }
@@ -82,6 +85,12 @@ fn what_is_cut_over_neighbours_is_found() {
     assert_eq!(
         json_with(Action::Mask, &paths, blocks),
         r#"{"content":[{"type":"text","text":"[CARD]"},{"type":"text","text":""},{"type":"text","text":""}]}"#
+    );
+    let escaped = r#"{"content":[{"type":"text","text":"jo.doe@ex\u0061m"},{"type":"text","text":"\u0070le.org"}]}"#;
+    assert!(paths.may_be_cut(escaped.as_bytes()), "it is looked at, too");
+    assert_eq!(
+        json_with(Action::Mask, &paths, escaped),
+        r#"{"content":[{"type":"text","text":"[EMAIL]"},{"type":"text","text":""}]}"#
     );
 }
 

@@ -58,6 +58,24 @@ fn the_mask_stands_where_the_value_begins() {
 }
 
 #[test]
+fn what_waits_begins_beside_a_value_and_not_inside_of_it() {
+    with(Action::Mask, &Paths::none(), |redaction, _| {
+        let key = "-----BEGIN PRIVATE KEY-----\nMIIEowIBAAKCAQEA1234MIIEowIBAAKCAQEA1234\n-----END PRIVATE KEY-----";
+        for value in ["4111 1111 1111 1111", key] {
+            // However far it is from the word that somebody's number may follow.
+            for words in 0..60 {
+                let text = format!("it is {value}{} passport: ", ".".repeat(words));
+                let tail = redaction.seam().tail(&text).unwrap();
+                let value = 6..6 + value.len();
+                assert!(tail <= value.start || value.end <= tail, "{tail} of {text:?}");
+            }
+        }
+        let text = format!("it is {key}");
+        assert!(redaction.seam().tail(&text).is_none_or(|tail| tail <= 6), "its last word is no word by itself");
+    });
+}
+
+#[test]
 fn only_what_may_go_on_waits() {
     with(Action::Mask, &Paths::none(), |redaction, _| {
         let seam = redaction.seam();
@@ -67,6 +85,7 @@ fn only_what_may_go_on_waits() {
             ("jo.", Some(0)),
             ("", None),
             ("call 4111 11", Some(5)),
+            ("to GB82 WEST ", Some(3)),
             ("to jo@exam", Some(3)),
             ("key gh", Some(4)),
             ("-----BEGIN PRIVATE KEY-----\nMIIE\n", Some(0)),

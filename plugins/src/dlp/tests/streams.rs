@@ -78,6 +78,26 @@ fn what_went_on_without_its_rest_is_not_followed_by_it() {
 }
 
 #[test]
+fn what_goes_on_in_many_parts_does_not_go_whole() {
+    for size in 1..8 {
+        let (mut follow, mut found, mut given) = (following(), Found::default(), Vec::new());
+        let letters: Vec<char> = TEXT.chars().collect();
+        for piece in letters.chunks(size) {
+            let piece: String = piece.iter().collect();
+            match follow.next(event(&piece), &mut found).unwrap() {
+                Step::Give(replies) => given.extend(replies),
+                // Each time nobody came in time.
+                Step::Hold => given.extend(follow.end(&mut found)),
+            }
+        }
+        let shown = texts_of(given).concat();
+        for value in [EMAIL, "4111 1111 1111 1111", KEY] {
+            assert!(!shown.contains(value), "{size}: {shown}");
+        }
+    }
+}
+
+#[test]
 fn texts_of_different_places_are_not_one_text() {
     let (mut follow, mut found) = (following(), Found::default());
     let progress = |text: &str| {
