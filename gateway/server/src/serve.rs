@@ -32,6 +32,8 @@ use crate::{tls, watch};
 
 /// How long calls under way may take to finish once the node is told to stop.
 const DRAIN_TIME: Duration = Duration::from_secs(20);
+/// How long a thread that serves connections may take to let go of them after that.
+const STOP_TIME: Duration = Duration::from_secs(4);
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
@@ -87,8 +89,10 @@ pub fn run(config: &Config, life: Life) -> Result<(), ServeError> {
     tracing::info!(mcp = %config.listen.mcp, console = %config.listen.console, "serving");
     let stopping = DrainThenStop { drain, node: Arc::clone(&node), stop: life.stop };
     server.run(RunArgs { shutdown_signal: Box::new(stopping) });
-    callers.stop();
-    people.stop();
+    // Both at once, so that they do not wait for each other.
+    people.end();
+    callers.stop(STOP_TIME);
+    people.stop(STOP_TIME);
     drop(watching);
     control.block_on(node.close());
     control.shutdown_timeout(Duration::from_secs(5));

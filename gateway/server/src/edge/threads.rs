@@ -10,7 +10,7 @@ use std::net::TcpStream as Socket;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use tokio::net::TcpStream;
@@ -20,6 +20,8 @@ use tokio_util::sync::CancellationToken;
 
 /// What still blocks a thread that was told to end is left behind after this.
 const LAST_TIME: Duration = Duration::from_secs(2);
+/// Between two looks at whether a thread has ended.
+const GLANCE: Duration = Duration::from_millis(5);
 
 /// A socket with what is to be done over it.
 type Guest = (Socket, Box<dyn FnOnce(TcpStream) -> BoxFuture<'static, ()> + Send>);
@@ -68,12 +70,24 @@ impl Threads {
         }
     }
 
-    /// Drops what is still under way and returns when the threads are gone.
-    pub fn stop(&self) {
+    /// Tells the threads to drop what is under way.
+    pub fn end(&self) {
         self.ending.cancel();
+    }
+
+    /// Ends them and returns when they are gone. What does not let go of its thread is left behind after `patience`: the process is
+    /// about to end, and what was decided must still be written down.
+    pub fn stop(&self, patience: Duration) {
+        self.end();
         let running = std::mem::take(&mut *self.running.lock().unwrap_or_else(PoisonError::into_inner));
+        let began = Instant::now();
         for thread in running {
-            if thread.join().is_err() {
+            while !thread.is_finished() && began.elapsed() < patience {
+                std::thread::sleep(GLANCE);
+            }
+            if !thread.is_finished() {
+                tracing::error!("a thread that serves connections is still busy and is left behind");
+            } else if thread.join().is_err() {
                 tracing::error!("a thread that served connections panicked");
             }
         }
@@ -109,6 +123,8 @@ mod tests {
     use tokio::io::AsyncReadExt;
 
     use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(10);
 
     /// Both ends of a connection, ours first.
     fn pair(listener: &TcpListener) -> (Socket, Socket) {
@@ -148,7 +164,7 @@ mod tests {
         let on = |thread: ThreadId| served.iter().filter(|one| one.0 == thread).count();
         assert!(served.iter().all(|one| on(one.0) == 2), "two on each of three: {served:?}");
         drop(sender);
-        threads.stop();
+        threads.stop(PATIENCE);
         assert!(told.recv().is_err(), "what was under way is gone");
         let (socket, mut client) = pair(&listener);
         threads.bring(socket, |_| async {}.boxed());
@@ -167,7 +183,7 @@ mod tests {
         let served: Vec<ThreadId> = told.iter().take(4).collect();
         assert_ne!(served[0], served[1]);
         assert_eq!(served[..2], served[2..]);
-        threads.stop();
+        threads.stop(PATIENCE);
     }
 
     #[test]
@@ -182,6 +198,27 @@ mod tests {
         }
         drop(sender);
         assert_eq!(told.iter().take(6).count(), 6, "everybody is served");
-        threads.stop();
+        threads.stop(PATIENCE);
+    }
+
+    #[test]
+    fn a_thread_that_does_not_let_go_holds_nobody_up() {
+        let (threads, listener) = (Threads::start("test", 2).unwrap(), listener());
+        let (release, held) = channel::<()>();
+        let (sender, told) = channel();
+        let (socket, _client) = pair(&listener);
+        threads.bring(socket, move |_| {
+            async move {
+                sender.send(()).unwrap();
+                // Not a wait that a runtime knows of.
+                let _ = held.recv();
+            }
+            .boxed()
+        });
+        told.recv().unwrap();
+        let began = Instant::now();
+        threads.stop(Duration::from_millis(200));
+        assert!(began.elapsed() < PATIENCE / 2, "{:?}", began.elapsed());
+        drop(release);
     }
 }
