@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pingora_core::listeners::tls::{Acceptor, TlsSettings};
+use pingora_core::listeners::{L4BufferSettings, ListenerConfig};
 use pingora_core::server::configuration::{Opt, ServerConf};
 use pingora_core::server::{RunArgs, Server, ShutdownSignal, ShutdownSignalWatch};
 use pingora_core::services::listening::Service;
@@ -156,7 +157,7 @@ fn mcp_service(
     };
     let doorstep = Doorstep::new(edge, threads, acceptor(config)?, config.limits.header_time, drain);
     let mut service = Service::new("mcp".into(), doorstep);
-    service.add_tcp(&config.listen.mcp.to_string());
+    service.add_listener(listener(config.listen.mcp));
     Ok(Closing::new(service, drain))
 }
 
@@ -179,8 +180,13 @@ fn console_service(
     };
     let doorstep = Doorstep::new(edge, threads, acceptor(config)?, config.limits.header_time, drain);
     let mut service = Service::new("console".into(), doorstep);
-    service.add_tcp(&config.listen.console.to_string());
+    service.add_listener(listener(config.listen.console));
     Ok(Closing::new(service, drain))
+}
+
+/// What is accepted is served over another handle (`edge/doorstep.rs`), so that pingora need not set buffers up for it.
+fn listener(address: SocketAddr) -> ListenerConfig {
+    ListenerConfig::tcp(address.to_string()).l4_buffer(L4BufferSettings::unbuffered())
 }
 
 fn admission(config: &Config, listener: SocketAddr) -> Admission {
