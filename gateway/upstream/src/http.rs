@@ -1,4 +1,4 @@
-//! An MCP server behind a URL: one pooled client per upstream, one request per call, answers streamed as they come.
+//! An MCP server behind a URL: connections that are kept for it, one request per call, answers streamed as they come.
 //!
 //! What goes out is our own serialisation with headers derived from it, plus what the operator configured; nothing else of
 //! the client's request is even known here. A request that may have reached the upstream is never sent twice.
@@ -7,6 +7,7 @@ mod answer;
 pub(crate) mod carrier;
 pub(crate) mod client;
 mod lines;
+mod pools;
 mod request;
 mod stream;
 #[cfg(test)]
