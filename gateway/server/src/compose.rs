@@ -24,7 +24,7 @@ use gateway_core::sql::SqlReader;
 use gateway_core::{Chain, Namespace, TenantId};
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
 use gateway_tools::{adp, gate as gate_tools};
-use gateway_upstream::{Engine, Member, Otlp, ServerInfo, Webhook};
+use gateway_upstream::{Commons, Engine, Member, Otlp, ServerInfo, Webhook};
 use jiff::SignedDuration;
 use rand::RngCore;
 use tokio::task::AbortHandle;
@@ -122,7 +122,8 @@ pub struct Node {
     spans: Option<Arc<Otlp>>,
 }
 
-pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeError> {
+/// `commons`: where upstreams do what is not for one caller alone.
+pub async fn compose(config: &Config, extras: Extras, commons: Commons) -> Result<Node, ComposeError> {
     let policies = load_for(config).map_err(ComposeError::Problems)?;
     let candidate = load_candidate(config).map_err(ComposeError::Problems)?;
     tell_unused(config);
@@ -150,7 +151,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     })?;
     let own_names = governance.tool_names().map(str::to_owned).collect();
     let mut fixed = vec![Member::built_in(adp::NAMESPACE.parse()?, Arc::new(governance), own_names, adp::SCHEMES)];
-    let records = Records::new(&store, Arc::clone(&writer) as _, Arc::clone(&matrix));
+    let records = Records::new(&store, Arc::clone(&writer) as _, Arc::clone(&matrix), commons.clone());
     let gate = GateRoom::new(config, &policies.policies, records)?;
     let scenarios = gate.server()?;
     let own_names = scenarios.tool_names().map(str::to_owned).collect();
@@ -162,7 +163,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     let scanner = scanner(&policies)?;
     let recheck = SignedDuration::try_from(config.pins_recheck).unwrap_or(SignedDuration::from_mins(10));
     let definitions = Arc::new(Definitions::new(live.handle(), scanner, store.pins(), recheck));
-    let configured = Configured::default().changed_to(config, &definitions)?;
+    let configured = Configured::on(commons).changed_to(config, &definitions)?;
     let engine = Arc::new(engine(config, &fixed, &configured)?);
 
     let seal: Arc<dyn Seal> = Arc::new(AeadSeal::new(&seal_key));

@@ -1,19 +1,21 @@
 //! Runs a node: composes it, opens the listeners, and takes everything down in the right order.
 //!
-//! A small runtime of our own carries the store, the ledger's writer and the watchers. It outlives pingora's, so that what
-//! was decided while serving is still written down after the last connection is closed.
+//! A small runtime of our own carries the store, the ledger's writer and the watchers. It outlives those that serve, so that
+//! what was decided while serving is still written down after the last connection is closed. Another carries what upstreams do
+//! for several clients at once, so that no client's thread has to.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use gateway_upstream::Commons;
 use pingora_core::listeners::tls::{Acceptor, TlsSettings};
 use pingora_core::listeners::{L4BufferSettings, ListenerConfig};
 use pingora_core::server::configuration::{Opt, ServerConf};
 use pingora_core::server::{RunArgs, Server, ShutdownSignal, ShutdownSignalWatch};
 use pingora_core::services::listening::Service;
-use tokio::runtime::Handle;
+use tokio::runtime::{Builder, Handle};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 
@@ -33,7 +35,9 @@ use crate::{tls, watch};
 
 /// How long calls under way may take to finish once the node is told to stop.
 const DRAIN_TIME: Duration = Duration::from_secs(20);
-/// How long a thread that serves connections may take to let go of them after that.
+/// For what upstreams do for several clients at once: programs, streams, timers. None of it is much work.
+const UPSTREAM_THREADS: usize = 2;
+/// How long the threads that serve may take to let go of it after that.
 const STOP_TIME: Duration = Duration::from_secs(4);
 
 #[derive(Debug, thiserror::Error)]
@@ -62,15 +66,17 @@ pub struct Life {
 
 /// Serves until told to stop.
 pub fn run(config: &Config, life: Life) -> Result<(), ServeError> {
-    let control =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(1).thread_name("control").enable_all().build()?;
+    let control = Builder::new_multi_thread().worker_threads(1).thread_name("control").enable_all().build()?;
+    let upstreams =
+        Builder::new_multi_thread().worker_threads(UPSTREAM_THREADS).thread_name("upstreams").enable_all().build()?;
     if !life.upgrade {
         // Pingora retries a busy port for half a minute and then panics; better to know at once.
         for address in [config.listen.mcp, config.listen.console] {
             drop(TcpListener::bind(address).map_err(|error| ServeError::Busy(address, error))?);
         }
     }
-    let node = Arc::new(control.block_on(compose::compose(config, life.extras))?);
+    let commons = Commons::on(upstreams.handle().clone());
+    let node = Arc::new(control.block_on(compose::compose(config, life.extras, commons))?);
     let drain = Drain::new();
     let mut server =
         Server::new_with_opt_and_conf(Opt { upgrade: life.upgrade, ..Opt::default() }, server_conf(config));
@@ -94,6 +100,8 @@ pub fn run(config: &Config, life: Life) -> Result<(), ServeError> {
     people.end();
     callers.stop(STOP_TIME);
     people.stop(STOP_TIME);
+    // Only now is there nobody left who would use what runs there.
+    upstreams.shutdown_timeout(STOP_TIME);
     drop(watching);
     control.block_on(node.close());
     control.shutdown_timeout(Duration::from_secs(5));

@@ -20,6 +20,7 @@ use async_trait::async_trait;
 use gateway_core::ports::{Answered, Spoken, Upstream, UpstreamError};
 use gateway_core::{Namespace, Permit};
 
+use crate::commons::Commons;
 use client::Client;
 use request::Outgoing;
 
@@ -42,6 +43,8 @@ pub struct HttpUpstreamConfig {
     /// The largest single event of a stream.
     pub max_event_bytes: usize,
     pub max_depth: usize,
+    /// Where a session's stream is read that outlives the call that opened it.
+    pub commons: Commons,
 }
 
 impl HttpUpstreamConfig {
@@ -56,6 +59,7 @@ impl HttpUpstreamConfig {
             max_body: 16 * 1024 * 1024,
             max_event_bytes: 16 * 1024 * 1024,
             max_depth: gateway_protocol::json::DEFAULT_MAX_DEPTH,
+            commons: Commons::default(),
         }
     }
 }
