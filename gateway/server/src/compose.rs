@@ -17,6 +17,7 @@ use gateway_core::approvals::Terms;
 use gateway_core::definitions::{Definitions, Scanner};
 use gateway_core::gateway::{Gateway, Ports, Settings};
 use gateway_core::home::Home;
+use gateway_core::injection::InjectionAction;
 use gateway_core::matrix::Matrix;
 use gateway_core::ports::{Notifier, Peers, Seal, Upstream, Usage};
 use gateway_core::refusal::Manner;
@@ -29,6 +30,7 @@ use jiff::SignedDuration;
 use rand::RngCore;
 use tokio::task::AbortHandle;
 
+use crate::aside::OtherThreads;
 use crate::clock::SystemClock;
 use crate::config::{AuditWait, Config, Limits, OnDenied, Problem};
 use crate::desk;
@@ -188,6 +190,7 @@ pub async fn compose(config: &Config, extras: Extras, commons: Commons) -> Resul
         notices: Arc::new(herald),
         live: live.handle(),
         definitions: Arc::clone(&definitions),
+        aside: Arc::new(OtherThreads),
         spans: spans.clone().map(|spans| spans as _),
         home: home.clone(),
     };
@@ -250,6 +253,10 @@ pub fn chain(loaded: LoadedPolicies) -> Chain {
 
 /// The same for the gateway itself: what is hidden as a hash is hashed with a key of its tenant's.
 fn serving(loaded: LoadedPolicies, seal: &Arc<dyn Seal>) -> Chain {
+    // Here, since whoever comes first would wait for it otherwise, and everybody on the same thread with them.
+    if loaded.policies.injection.action != InjectionAction::Off {
+        loaded.policies.injection.reader.prepare();
+    }
     let seal = Arc::clone(seal);
     let keys = move |tenant: Option<TenantId>| {
         let owner = tenant.map_or_else(String::new, |tenant| tenant.to_string());
