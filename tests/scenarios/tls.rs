@@ -28,6 +28,17 @@ pub fn certificates(directory: &Path) {
     }
 }
 
+/// What somebody without a certificate is told. `-quiet`: not to hang up when there is nothing more to type.
+fn refusal(port: u16, directory: &Path) -> String {
+    let output = Command::new("openssl")
+        .args(["s_client", "-quiet", "-CAfile", "ca.pem", "-connect", &format!("127.0.0.1:{port}")])
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
 #[test]
 fn only_a_signed_certificate_gets_in() {
     let outside = tempfile::tempdir().unwrap();
@@ -52,6 +63,10 @@ fn only_a_signed_certificate_gets_in() {
     assert_eq!(curl(&known), "200 2", "HTTP/2 by negotiation");
     assert_eq!(curl(&[&known[..], &["--http1.1"]].concat()), "200 1.1");
     assert_eq!(curl(&[]), "000 0", "nobody without a certificate");
+    for port in [world.port, world.console_port] {
+        let told = refusal(port, outside.path());
+        assert!(told.contains("alert certificate required"), "on {port}: {told}");
+    }
 
     // A browser's way to the console: HTTP/2, which has no Host header.
     assert_eq!(curl_at(&format!("https://localhost:{}/ready", world.console_port), &known), "200 2");

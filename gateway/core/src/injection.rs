@@ -22,6 +22,8 @@ pub struct Suspicion {
 
 /// Reads answers as somebody who does not trust them. Implemented where the phrases are.
 pub trait AnswerReader: Send + Sync {
+    /// Does at once what the first answer would have to wait for otherwise.
+    fn prepare(&self) {}
     /// Whether any text in this JSON could come to anything; asked of every answer, so it only skims.
     fn suspects(&self, json: &[u8]) -> bool;
     /// The worst that is found in any of the texts.

@@ -2,6 +2,7 @@
 
 mod agents;
 mod approvals;
+mod aside;
 mod database;
 mod gate;
 mod history;
@@ -35,6 +36,7 @@ pub use agents::{
     Actor, BuildError, BuildErrorKind, BuildRequest, Built, NoRunner, Progress, Runner, Told, ToolAgents,
 };
 pub use approvals::{Approvals, Notifier, NotifyError};
+pub use aside::Aside;
 pub use database::{ColumnInfo, Model, ModelError, ReadLimits, ReadOnlyDatabase, Rows, TableInfo};
 pub use gate::{
     AskingRun, EvidenceAsked, EvidenceProvider, FoundRun, GateStore, NewCall, NewScenario, RUN_RACES, RunLine,

@@ -17,6 +17,7 @@ use gateway_core::approvals::Terms;
 use gateway_core::definitions::{Definitions, Scanner};
 use gateway_core::gateway::{Gateway, Ports, Settings};
 use gateway_core::home::Home;
+use gateway_core::injection::InjectionAction;
 use gateway_core::matrix::Matrix;
 use gateway_core::ports::{Notifier, Peers, Seal, Upstream, Usage};
 use gateway_core::refusal::Manner;
@@ -24,11 +25,12 @@ use gateway_core::sql::SqlReader;
 use gateway_core::{Chain, Namespace, TenantId};
 use gateway_store::{AuditWriter, CachedDirectory, Store, WriterOptions};
 use gateway_tools::{adp, gate as gate_tools};
-use gateway_upstream::{Engine, Member, Otlp, ServerInfo, Webhook};
+use gateway_upstream::{Commons, Engine, Member, Otlp, ServerInfo, Webhook};
 use jiff::SignedDuration;
 use rand::RngCore;
 use tokio::task::AbortHandle;
 
+use crate::aside::OtherThreads;
 use crate::clock::SystemClock;
 use crate::config::{AuditWait, Config, Limits, OnDenied, Problem};
 use crate::desk;
@@ -122,7 +124,8 @@ pub struct Node {
     spans: Option<Arc<Otlp>>,
 }
 
-pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeError> {
+/// `commons`: where upstreams do what is not for one caller alone.
+pub async fn compose(config: &Config, extras: Extras, commons: Commons) -> Result<Node, ComposeError> {
     let policies = load_for(config).map_err(ComposeError::Problems)?;
     let candidate = load_candidate(config).map_err(ComposeError::Problems)?;
     tell_unused(config);
@@ -150,7 +153,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     })?;
     let own_names = governance.tool_names().map(str::to_owned).collect();
     let mut fixed = vec![Member::built_in(adp::NAMESPACE.parse()?, Arc::new(governance), own_names, adp::SCHEMES)];
-    let records = Records::new(&store, Arc::clone(&writer) as _, Arc::clone(&matrix));
+    let records = Records::new(&store, Arc::clone(&writer) as _, Arc::clone(&matrix), commons.clone());
     let gate = GateRoom::new(config, &policies.policies, records)?;
     let scenarios = gate.server()?;
     let own_names = scenarios.tool_names().map(str::to_owned).collect();
@@ -162,7 +165,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
     let scanner = scanner(&policies)?;
     let recheck = SignedDuration::try_from(config.pins_recheck).unwrap_or(SignedDuration::from_mins(10));
     let definitions = Arc::new(Definitions::new(live.handle(), scanner, store.pins(), recheck));
-    let configured = Configured::default().changed_to(config, &definitions)?;
+    let configured = Configured::on(commons).changed_to(config, &definitions)?;
     let engine = Arc::new(engine(config, &fixed, &configured)?);
 
     let seal: Arc<dyn Seal> = Arc::new(AeadSeal::new(&seal_key));
@@ -187,6 +190,7 @@ pub async fn compose(config: &Config, extras: Extras) -> Result<Node, ComposeErr
         notices: Arc::new(herald),
         live: live.handle(),
         definitions: Arc::clone(&definitions),
+        aside: Arc::new(OtherThreads),
         spans: spans.clone().map(|spans| spans as _),
         home: home.clone(),
     };
@@ -249,6 +253,10 @@ pub fn chain(loaded: LoadedPolicies) -> Chain {
 
 /// The same for the gateway itself: what is hidden as a hash is hashed with a key of its tenant's.
 fn serving(loaded: LoadedPolicies, seal: &Arc<dyn Seal>) -> Chain {
+    // Here, since whoever comes first would wait for it otherwise, and everybody on the same thread with them.
+    if loaded.policies.injection.action != InjectionAction::Off {
+        loaded.policies.injection.reader.prepare();
+    }
     let seal = Arc::clone(seal);
     let keys = move |tenant: Option<TenantId>| {
         let owner = tenant.map_or_else(String::new, |tenant| tenant.to_string());

@@ -1,5 +1,6 @@
 //! `portreeve`: the gate between agents and their tools. One binary; its verbs are in `cli.rs`.
 
+mod aside;
 mod cli;
 mod clock;
 mod compose;

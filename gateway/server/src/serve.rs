@@ -1,18 +1,21 @@
 //! Runs a node: composes it, opens the listeners, and takes everything down in the right order.
 //!
-//! A small runtime of our own carries the store, the ledger's writer and the watchers. It outlives pingora's, so that what
-//! was decided while serving is still written down after the last connection is closed.
+//! A small runtime of our own carries the store, the ledger's writer and the watchers. It outlives those that serve, so that
+//! what was decided while serving is still written down after the last connection is closed. Another carries what upstreams do
+//! for several clients at once, so that no client's thread has to.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use gateway_upstream::Commons;
 use pingora_core::listeners::tls::{Acceptor, TlsSettings};
+use pingora_core::listeners::{L4BufferSettings, ListenerConfig};
 use pingora_core::server::configuration::{Opt, ServerConf};
 use pingora_core::server::{RunArgs, Server, ShutdownSignal, ShutdownSignalWatch};
 use pingora_core::services::listening::Service;
-use tokio::runtime::Handle;
+use tokio::runtime::{Builder, Handle};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 
@@ -32,6 +35,10 @@ use crate::{tls, watch};
 
 /// How long calls under way may take to finish once the node is told to stop.
 const DRAIN_TIME: Duration = Duration::from_secs(20);
+/// For what upstreams do for several clients at once: programs, streams, timers. None of it is much work.
+const UPSTREAM_THREADS: usize = 2;
+/// How long the threads that serve may take to let go of it after that.
+const STOP_TIME: Duration = Duration::from_secs(4);
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
@@ -59,15 +66,17 @@ pub struct Life {
 
 /// Serves until told to stop.
 pub fn run(config: &Config, life: Life) -> Result<(), ServeError> {
-    let control =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(1).thread_name("control").enable_all().build()?;
+    let control = Builder::new_multi_thread().worker_threads(1).thread_name("control").enable_all().build()?;
+    let upstreams =
+        Builder::new_multi_thread().worker_threads(UPSTREAM_THREADS).thread_name("upstreams").enable_all().build()?;
     if !life.upgrade {
         // Pingora retries a busy port for half a minute and then panics; better to know at once.
         for address in [config.listen.mcp, config.listen.console] {
             drop(TcpListener::bind(address).map_err(|error| ServeError::Busy(address, error))?);
         }
     }
-    let node = Arc::new(control.block_on(compose::compose(config, life.extras))?);
+    let commons = Commons::on(upstreams.handle().clone());
+    let node = Arc::new(control.block_on(compose::compose(config, life.extras, commons))?);
     let drain = Drain::new();
     let mut server =
         Server::new_with_opt_and_conf(Opt { upgrade: life.upgrade, ..Opt::default() }, server_conf(config));
@@ -87,8 +96,12 @@ pub fn run(config: &Config, life: Life) -> Result<(), ServeError> {
     tracing::info!(mcp = %config.listen.mcp, console = %config.listen.console, "serving");
     let stopping = DrainThenStop { drain, node: Arc::clone(&node), stop: life.stop };
     server.run(RunArgs { shutdown_signal: Box::new(stopping) });
-    callers.stop();
-    people.stop();
+    // Both at once, so that they do not wait for each other.
+    people.end();
+    callers.stop(STOP_TIME);
+    people.stop(STOP_TIME);
+    // Only now is there nobody left who would use what runs there.
+    upstreams.shutdown_timeout(STOP_TIME);
     drop(watching);
     control.block_on(node.close());
     control.shutdown_timeout(Duration::from_secs(5));
@@ -152,7 +165,7 @@ fn mcp_service(
     };
     let doorstep = Doorstep::new(edge, threads, acceptor(config)?, config.limits.header_time, drain);
     let mut service = Service::new("mcp".into(), doorstep);
-    service.add_tcp(&config.listen.mcp.to_string());
+    service.add_listener(listener(config.listen.mcp));
     Ok(Closing::new(service, drain))
 }
 
@@ -175,8 +188,13 @@ fn console_service(
     };
     let doorstep = Doorstep::new(edge, threads, acceptor(config)?, config.limits.header_time, drain);
     let mut service = Service::new("console".into(), doorstep);
-    service.add_tcp(&config.listen.console.to_string());
+    service.add_listener(listener(config.listen.console));
     Ok(Closing::new(service, drain))
+}
+
+/// What is accepted is served over another handle (`edge/doorstep.rs`), so that pingora need not set buffers up for it.
+fn listener(address: SocketAddr) -> ListenerConfig {
+    ListenerConfig::tcp(address.to_string()).l4_buffer(L4BufferSettings::unbuffered())
 }
 
 fn admission(config: &Config, listener: SocketAddr) -> Admission {

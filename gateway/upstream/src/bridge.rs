@@ -34,6 +34,7 @@ use gateway_protocol::era::Handshake;
 use gateway_protocol::{Message, Reply, ReplyKind, Revision, code};
 use serde_json::Value;
 
+use crate::commons::Commons;
 use crate::stack::Protocol;
 use eras::{Eras, Way};
 use legacy::LegacyOverModern;
@@ -51,6 +52,8 @@ pub(crate) struct BridgeSettings {
     pub(crate) hold: Duration,
     pub(crate) held_per_principal: usize,
     pub(crate) longest: Duration,
+    /// Where sessions and calls live between the calls of their clients.
+    pub(crate) commons: Commons,
 }
 
 pub struct Bridge {

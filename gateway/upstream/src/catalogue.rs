@@ -25,6 +25,7 @@ use gateway_protocol::{Message, Outcome, Reply, ReplyKind, ResultKind};
 use serde_json::{Value, json};
 
 use crate::ask;
+use crate::commons::Commons;
 use crate::stack::CacheRule;
 use flights::{First, Flights};
 use reader::{Area, Page, Reader};
@@ -53,9 +54,15 @@ struct Wanted {
 }
 
 impl Catalogue {
-    pub fn new(inner: Arc<dyn Upstream>, namespace: Namespace, rule: Option<CacheRule>, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(
+        inner: Arc<dyn Upstream>,
+        namespace: Namespace,
+        rule: Option<CacheRule>,
+        clock: Arc<dyn Clock>,
+        commons: Commons,
+    ) -> Self {
         let shelf = Arc::new(Shelf::new(Arc::clone(&clock)));
-        let watch = Watch::new(Arc::clone(&shelf), clock);
+        let watch = Watch::new(Arc::clone(&shelf), clock, commons);
         Self { inner, namespace, rule, shelf, listing: Flights::new(), defining: Flights::new(), watch }
     }
 

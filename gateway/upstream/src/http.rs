@@ -1,4 +1,4 @@
-//! An MCP server behind a URL: one pooled client per upstream, one request per call, answers streamed as they come.
+//! An MCP server behind a URL: connections that are kept for it, one request per call, answers streamed as they come.
 //!
 //! What goes out is our own serialisation with headers derived from it, plus what the operator configured; nothing else of
 //! the client's request is even known here. A request that may have reached the upstream is never sent twice.
@@ -7,6 +7,7 @@ mod answer;
 pub(crate) mod carrier;
 pub(crate) mod client;
 mod lines;
+mod pools;
 mod request;
 mod stream;
 #[cfg(test)]
@@ -19,6 +20,7 @@ use async_trait::async_trait;
 use gateway_core::ports::{Answered, Spoken, Upstream, UpstreamError};
 use gateway_core::{Namespace, Permit};
 
+use crate::commons::Commons;
 use client::Client;
 use request::Outgoing;
 
@@ -41,6 +43,8 @@ pub struct HttpUpstreamConfig {
     /// The largest single event of a stream.
     pub max_event_bytes: usize,
     pub max_depth: usize,
+    /// Where a session's stream is read that outlives the call that opened it.
+    pub commons: Commons,
 }
 
 impl HttpUpstreamConfig {
@@ -55,6 +59,7 @@ impl HttpUpstreamConfig {
             max_body: 16 * 1024 * 1024,
             max_event_bytes: 16 * 1024 * 1024,
             max_depth: gateway_protocol::json::DEFAULT_MAX_DEPTH,
+            commons: Commons::default(),
         }
     }
 }

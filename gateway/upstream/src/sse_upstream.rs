@@ -16,6 +16,7 @@ use gateway_protocol::{Message, RpcError, code};
 use moka::sync::Cache;
 use uuid::Uuid;
 
+use crate::commons::Commons;
 use crate::http::carrier::Carrier;
 use crate::http::{HttpUpstreamConfig, HttpUpstreamError};
 use link::{Items, Link, Opened};
@@ -33,6 +34,7 @@ pub struct SseUpstream {
     timeout: Duration,
     max_depth: usize,
     links: Cache<String, Arc<Link>>,
+    commons: Commons,
 }
 
 impl SseUpstream {
@@ -44,6 +46,7 @@ impl SseUpstream {
             timeout: config.request_timeout,
             max_depth: config.max_depth,
             links: Cache::builder().max_capacity(MOST_LINKS).time_to_idle(IDLE).build(),
+            commons: config.commons.clone(),
         })
     }
 
@@ -84,8 +87,10 @@ impl SseUpstream {
     }
 
     async fn open(&self, exchange: &Exchange, message: &Message) -> Result<Answered, UpstreamError> {
-        let opened = Link::open(&self.namespace, Arc::clone(&self.carrier), self.max_depth).await?;
-        let link = match opened {
+        // Its session may be used over any connection, and by whoever comes after this one.
+        let opening = Link::open(self.namespace.clone(), Arc::clone(&self.carrier), self.max_depth);
+        let opened = self.commons.run(opening).await.map_err(|error| self.unreachable(error))?;
+        let link = match opened? {
             Opened::Link(link) => Arc::new(*link),
             Opened::Refused(status) => return Ok(Answered::nothing(status)),
         };

@@ -10,6 +10,7 @@ use gateway_protocol::Revision;
 
 use crate::bridge::{Bridge, BridgeSettings};
 use crate::catalogue::Catalogue;
+use crate::commons::Commons;
 use crate::guard::{Guard, Patience};
 use crate::observed::Observed;
 use crate::vitals::{Vitals, Watched};
@@ -32,6 +33,8 @@ pub struct Layers {
     pub definitions: Arc<Definitions>,
     pub pins: PinRule,
     pub clock: Arc<dyn Clock>,
+    /// Where they do what is not for one caller alone.
+    pub commons: Commons,
 }
 
 /// Which era an upstream speaks.
@@ -67,6 +70,7 @@ pub fn stack(inner: Arc<dyn Upstream>, layers: &Layers) -> Arc<dyn Upstream> {
         hold: layers.hold,
         held_per_principal: layers.held_per_principal,
         longest: layers.longest,
+        commons: layers.commons.clone(),
     };
     // Next to the transport: the bridge leaves out what older clients do not know, which is no change of the tool.
     let (namespace, definitions) = (layers.namespace.clone(), Arc::clone(&layers.definitions));
@@ -74,8 +78,8 @@ pub fn stack(inner: Arc<dyn Upstream>, layers: &Layers) -> Arc<dyn Upstream> {
         Arc::new(Observed::new(inner, namespace, definitions, layers.pins, Arc::clone(&layers.clock)));
     let bridged: Arc<dyn Upstream> = Arc::new(Bridge::new(inner, layers.protocol, settings, Arc::clone(&layers.clock)));
     // Around the bridge, so that it sees every list in its caller's era.
-    let clock = Arc::clone(&layers.clock);
-    let kept = Arc::new(Catalogue::new(bridged, layers.namespace.clone(), layers.cache, clock));
+    let (clock, commons) = (Arc::clone(&layers.clock), layers.commons.clone());
+    let kept = Arc::new(Catalogue::new(bridged, layers.namespace.clone(), layers.cache, clock, commons));
     let patience = Patience { timeout: layers.timeout, longest: layers.longest, hold: layers.hold };
     Arc::new(Guard::new(kept, layers.namespace.clone(), patience, vitals))
 }

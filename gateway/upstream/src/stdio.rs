@@ -26,6 +26,7 @@ use gateway_core::ports::{Answered, Content, NewSession, Spoken, Upstream, Upstr
 use gateway_core::{Ask, Exchange, Namespace, Permit, Principal};
 use gateway_protocol::{Message, Notification, Outcome, Request, Response, RpcError, code};
 
+use crate::commons::Commons;
 use flight::Flight;
 use process::Launch;
 use seat::{Opening, SeatError};
@@ -62,6 +63,8 @@ pub struct StdioConfig {
     /// The longest message a child may write.
     pub max_line: usize,
     pub max_depth: usize,
+    /// Where a child is started and attended to.
+    pub commons: Commons,
 }
 
 impl StdioConfig {
@@ -80,6 +83,7 @@ impl StdioConfig {
             max_children: 64,
             max_line: 16 * 1024 * 1024,
             max_depth: gateway_protocol::json::DEFAULT_MAX_DEPTH,
+            commons: Commons::default(),
         }
     }
 }

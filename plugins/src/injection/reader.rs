@@ -53,7 +53,7 @@ pub struct Reader {
     written: WrittenInjection,
     digest: String,
     cues: Cues,
-    /// Compiled when the first suspicious answer comes: most gateways see none for a long time.
+    /// Compiled when the first suspicious answer comes, unless somebody prepares for it.
     phrases: OnceLock<Option<DefinitionScanner>>,
 }
 
@@ -80,8 +80,7 @@ impl Reader {
         compile(&self.written).map(drop)
     }
 
-    /// The best of each family, and what it is worth, in one passage.
-    fn heard(&self, passage: &str) -> BTreeMap<&str, u32> {
+    fn phrases(&self) -> Option<&DefinitionScanner> {
         let phrases = self.phrases.get_or_init(|| match compile(&self.written) {
             Ok(phrases) => Some(phrases),
             // What was loaded was checked, so that this is ours.
@@ -90,8 +89,13 @@ impl Reader {
                 None
             }
         });
+        phrases.as_ref()
+    }
+
+    /// The best of each family, and what it is worth, in one passage.
+    fn heard(&self, passage: &str) -> BTreeMap<&str, u32> {
         let mut best = BTreeMap::new();
-        for pattern in phrases.iter().flat_map(|phrases| phrases.heard(passage)) {
+        for pattern in self.phrases().into_iter().flat_map(|phrases| phrases.heard(passage)) {
             for phrase in self.written.phrases.iter().filter(|phrase| phrase.pattern == pattern) {
                 let weight = best.entry(phrase.family.as_str()).or_default();
                 *weight = phrase.weight.max(*weight);
@@ -124,6 +128,10 @@ impl Reader {
 }
 
 impl AnswerReader for Reader {
+    fn prepare(&self) {
+        self.phrases();
+    }
+
     fn suspects(&self, json: &[u8]) -> bool {
         self.cues.any(json.get(..LONGEST_ANSWER).unwrap_or(json))
     }
@@ -188,5 +196,19 @@ impl WrittenInjection {
         let cues: BTreeSet<_> = self.cues.drain(..).chain(own.cues).collect();
         self.cues = cues.into_iter().collect();
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn nobody_waits_for_what_was_prepared() {
+        let reader = Reader::new(WrittenInjection::default()).unwrap();
+        assert!(reader.phrases.get().is_none(), "who never serves need not pay for it");
+        reader.prepare();
+        assert!(reader.phrases.get().is_some());
     }
 }

@@ -272,7 +272,14 @@ impl Definitions {
         });
     }
 
-    /// The tool was classified after it was seen: what was seen is held against nothing, and becomes what is accepted.
+    /// Whether the tool was seen, and nobody looked at it for want of a classification that it has now.
+    pub fn owes_a_look(&self, tool: &ToolName) -> bool {
+        let Some(classified) = self.watch.as_ref().and_then(|watch| watch.classified.get()) else { return false };
+        self.lists(tool) && classified(tool)
+    }
+
+    /// The tool was classified after it was seen: what was seen is held against nothing, and becomes what is accepted. Takes a
+    /// while, as `saw` does.
     pub fn look_again(&self, tool: &ToolName) {
         let Some(seen) = self.seen.load().get(tool.namespace()).cloned() else { return };
         if let Some((hash, definition)) = seen.tools.get(tool.tool()) {

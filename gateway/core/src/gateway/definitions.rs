@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Gateway;
 use crate::definitions::{Defined, Standing};
 use crate::exchange::{Exchange, Subject, ToolSubject};
-use crate::names::Namespace;
+use crate::names::{Namespace, ToolName};
 use crate::ports::{Upstream, UpstreamError};
 
 impl Gateway {
@@ -47,11 +47,9 @@ impl Gateway {
             }
             listed = Some(read);
         }
-        let live = self.ports.live.load();
-        let (mut standing, mut pin) = definitions.standing(&live.pins, &name);
-        if standing == Standing::Unpinned {
-            definitions.look_again(&name);
-            (standing, pin) = definitions.standing(&live.pins, &name);
+        let (mut standing, mut pin) = definitions.standing(&self.ports.live.load().pins, &name);
+        if standing == Standing::Unpinned && definitions.owes_a_look(&name) {
+            (standing, pin) = self.look_again(&name).await;
         }
         let mut unread = Ok(());
         if standing == Standing::Unpinned
@@ -70,6 +68,18 @@ impl Gateway {
             (tool.standing, tool.pin) = (standing, pin);
         }
         unread
+    }
+
+    /// Read word by word, which is no work for a thread that others wait for. What could not be read to its end was not compared
+    /// with anything.
+    async fn look_again(&self, tool: &ToolName) -> (Standing, Option<Arc<str>>) {
+        let definitions = &self.ports.definitions;
+        let (all, wanted) = (Arc::clone(definitions), tool.clone());
+        if let Err(error) = self.ports.aside.take(Box::new(move || all.look_again(&wanted))).await {
+            tracing::error!(tool.name = %tool, "what {tool} looks like could not be compared with what was accepted: {error}");
+            return (Standing::Unverified, None);
+        }
+        definitions.standing(&self.ports.live.load().pins, tool)
     }
 
     /// The accepted form, which is in memory. Where nobody pins (the operator said so, or the tool is only watched) it is
@@ -108,13 +118,71 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
     use std::sync::{Arc, Mutex};
 
-    use serde_json::json;
+    use async_trait::async_trait;
+    use jiff::SignedDuration;
+    use serde_json::{Value, json};
 
     use crate::chain::{Judge, Plugin, PluginMode};
-    use crate::definitions::Defined;
+    use crate::definitions::{Defined, Definitions, NoScanner, PinRule, Standing};
     use crate::exchange::Exchange;
+    use crate::names::ToolName;
+    use crate::ports::{Clock, PinNews, PinRow, PinStore, StoreError};
+    use crate::testing::FixedClock;
     use crate::testing::bench::Bench;
     use crate::verdict::Verdict;
+
+    struct Forgets;
+
+    #[async_trait]
+    impl PinStore for Forgets {
+        async fn pins(&self) -> Result<Vec<PinRow>, StoreError> {
+            Ok(Vec::new())
+        }
+
+        fn note(&self, _: PinNews) {}
+
+        async fn accept(&self, _: &ToolName, _: &str, _: &Value, _: &str, _: bool) -> Result<(), StoreError> {
+            Ok(())
+        }
+    }
+
+    #[derive(Clone, Default)]
+    struct Standings(Arc<Mutex<Vec<Standing>>>);
+
+    impl Judge for Standings {
+        fn name(&self) -> &'static str {
+            "standings"
+        }
+
+        fn on_request(&self, exchange: &Exchange) -> Verdict {
+            self.0.lock().unwrap().push(exchange.tool().unwrap().standing);
+            Verdict::Grant
+        }
+    }
+
+    /// How a tool stands that was seen before anybody classified it, at each of two calls.
+    fn looked_at(refused: bool) -> (Vec<Standing>, usize) {
+        let standings = Standings::default();
+        let recheck = SignedDuration::from_mins(10);
+        let definitions = Definitions::new(Arc::default(), Arc::new(NoScanner), Arc::new(Forgets), recheck);
+        let (crm, now) = ("crm".parse().unwrap(), FixedClock::default().now());
+        definitions.saw(&crm, PinRule::FirstUse, &[], &[json!({ "name": "read" })], now);
+        definitions.follow(|_| true);
+        let judges = vec![(Plugin::Judge(Box::new(standings.clone())), PluginMode::Enforce)];
+        let bench = Bench::knowing(judges, definitions);
+        *bench.world.refuses_work.lock().unwrap() = refused;
+        bench.modern("tools/call", json!({ "name": "read" }));
+        bench.modern("tools/call", json!({ "name": "read" }));
+        let standings = standings.0.lock().unwrap().clone();
+        (standings, *bench.world.set_aside.lock().unwrap())
+    }
+
+    // It may take most of a second, and the thread has others to serve.
+    #[test]
+    fn a_definition_is_not_read_on_the_thread_of_the_call() {
+        assert_eq!(looked_at(false), (vec![Standing::Pinned, Standing::Pinned], 1), "once, and not again");
+        assert_eq!(looked_at(true), (vec![Standing::Unverified, Standing::Unverified], 2), "nobody has read it");
+    }
 
     #[derive(Clone, Default)]
     struct Looks(Arc<Mutex<Vec<Option<Arc<Defined>>>>>);

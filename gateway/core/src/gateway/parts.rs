@@ -15,7 +15,7 @@ use crate::identity::Credential;
 use crate::lists::ListFilter;
 use crate::live::LiveHandle;
 use crate::ports::{
-    Approvals, AuditBuffer, Clock, Directory, GateStore, Notices, Once, Peers, Seal, Spans, ToolRegistry, Usage,
+    Approvals, Aside, AuditBuffer, Clock, Directory, GateStore, Notices, Once, Peers, Seal, Spans, ToolRegistry, Usage,
 };
 use crate::refusal::Manner;
 
@@ -80,6 +80,8 @@ pub struct Ports {
     /// The rows that take effect while running.
     pub live: Arc<LiveHandle>,
     pub definitions: Arc<Definitions>,
+    /// Where definitions are read that were not looked at when they came.
+    pub aside: Arc<dyn Aside>,
     /// Who draws calls as spans; `None`: nobody, and no call is asked about it.
     pub spans: Option<Arc<dyn Spans>>,
     /// This process, as its peers know it.

@@ -15,7 +15,9 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{FixedClock, NoApprovals, PlainSeal, Runs};
+use crate::BoxError;
 use crate::chain::{Chain, Judge, Permit, Plugin, PluginMode};
+use crate::definitions::Definitions;
 use crate::exchange::{Ask, Exchange, Route};
 use crate::gateway::{Gateway, Inbound, Ports, Settings, Verb, Wire};
 use crate::home::Home;
@@ -54,6 +56,9 @@ pub struct Seen {
     pub definition: Mutex<Option<Arc<Value>>>,
     pub live: Arc<LiveHandle>,
     pub runs: Arc<Runs>,
+    /// How often work was to be done elsewhere, and whether that is refused.
+    pub set_aside: Mutex<usize>,
+    pub refuses_work: Mutex<bool>,
     spent: Mutex<HashSet<Uuid>>,
     answers: Mutex<Answers>,
     carries: Mutex<Carries>,
@@ -86,7 +91,21 @@ impl Bench {
         Self::made(plugins, Home { node: Uuid::from_u128(1), at: Some("http://one".into()) }, Some(spans))
     }
 
+    /// In a process that has seen these definitions.
+    pub fn knowing(plugins: Vec<(Plugin, PluginMode)>, definitions: Definitions) -> Self {
+        Self::built(plugins, Home { node: Uuid::from_u128(1), at: Some("http://one".into()) }, None, definitions)
+    }
+
     fn made(plugins: Vec<(Plugin, PluginMode)>, home: Home, spans: Option<Arc<dyn Spans>>) -> Self {
+        Self::built(plugins, home, spans, Definitions::default())
+    }
+
+    fn built(
+        plugins: Vec<(Plugin, PluginMode)>,
+        home: Home,
+        spans: Option<Arc<dyn Spans>>,
+        definitions: Definitions,
+    ) -> Self {
         let seen = Arc::new(Seen {
             clock: FixedClock::default(),
             principal: Mutex::new(agent("a-1")),
@@ -99,6 +118,8 @@ impl Bench {
             definition: Mutex::default(),
             live: Arc::default(),
             runs: Arc::default(),
+            set_aside: Mutex::default(),
+            refuses_work: Mutex::default(),
             spent: Mutex::default(),
             answers: Mutex::new(Box::new(|exchange| {
                 let id = exchange.message().and_then(|message| message.id().cloned()).unwrap();
@@ -129,7 +150,8 @@ impl Bench {
             notices: Arc::new(NoNotices),
             runs: seen.runs.clone(),
             live: seen.live.clone(),
-            definitions: Arc::default(),
+            definitions: Arc::new(definitions),
+            aside: seen.clone(),
             spans,
             home,
         };
@@ -328,6 +350,18 @@ impl ToolRegistry for Seen {
 impl Once for Seen {
     async fn spend(&self, token: Uuid, _until: Timestamp) -> Result<bool, StoreError> {
         Ok(self.spent.lock().unwrap().insert(token))
+    }
+}
+
+#[async_trait]
+impl Aside for Seen {
+    async fn take(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), BoxError> {
+        *self.set_aside.lock().unwrap() += 1;
+        if *self.refuses_work.lock().unwrap() {
+            return Err("nobody is there to do it".into());
+        }
+        work();
+        Ok(())
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use gateway_core::manifest::{Suggested, suggested};
 use gateway_core::ports::ToolDefinition;
 use gateway_core::{Classification, Namespace, Policies, Principal, RiskLevel, ToolManifest, ToolName};
-use gateway_upstream::list_tools;
+use gateway_upstream::{Commons, list_tools};
 use serde_json::{Value, json};
 
 use super::Failure;
@@ -29,8 +29,9 @@ pub async fn run(args: &SuggestArgs) -> Result<(), Failure> {
         return Err(Failure::new(format!("the configuration has no upstream `{}`; it has {known}", args.namespace)));
     };
     refuse_emptied(&config, &args.namespace)?;
-    let server = crate::compose::transport_for(&args.namespace, upstream, &config, upstream.timeout)
-        .map_err(|error| Failure::of(&error))?;
+    let server =
+        crate::compose::transport_for(&args.namespace, upstream, &config, upstream.timeout, &Commons::default())
+            .map_err(|error| Failure::of(&error))?;
     let principal = Arc::new(Principal::anonymous());
     let tools = list_tools(&*server, &args.namespace, &principal).await.map_err(|error| Failure::of(&error))?;
     let loaded = load_for(&config)?;

@@ -15,6 +15,7 @@ use gateway_core::ports::{Approvals, AuditBuffer, GateStore, Ledger, TenantStore
 use gateway_store::{DirectoryShelves, Store};
 use gateway_tools::gate::{GateSettings, Ports};
 use gateway_tools::{BuiltinServer, gate};
+use gateway_upstream::Commons;
 use gateway_upstream::evidence::{
     AdpPorts, EnvironmentSettings, FileSettings, Kind, ProviderSettings, Settings, Switches, WebSettings, providers,
 };
@@ -32,10 +33,12 @@ pub struct Records {
     ledger: Arc<dyn Ledger>,
     audit: Arc<dyn AuditBuffer>,
     matrix: Arc<ArcSwap<Matrix>>,
+    /// Where servers that are asked for evidence do what is not for one caller alone.
+    commons: Commons,
 }
 
 impl Records {
-    pub fn new(store: &Store, audit: Arc<dyn AuditBuffer>, matrix: Arc<ArcSwap<Matrix>>) -> Self {
+    pub fn new(store: &Store, audit: Arc<dyn AuditBuffer>, matrix: Arc<ArcSwap<Matrix>>, commons: Commons) -> Self {
         Self {
             runs: store.gate(),
             tenants: store.tenants(),
@@ -43,6 +46,7 @@ impl Records {
             ledger: store.ledger(),
             audit,
             matrix,
+            commons,
         }
     }
 }
@@ -92,7 +96,7 @@ fn provider_settings(
     records: &Records,
     terms: &Terms,
 ) -> Result<ProviderSettings, ComposeError> {
-    let kind = match kind(provider, config)? {
+    let kind = match kind(provider, config, &records.commons)? {
         Some(kind) => kind,
         None => Kind::Adp(adp(records, terms.clone())),
     };
@@ -101,7 +105,7 @@ fn provider_settings(
 }
 
 /// Everything about a provider but the gateway's own records.
-fn kind(provider: &GateProvider, config: &Config) -> Result<Option<Kind>, ComposeError> {
+fn kind(provider: &GateProvider, config: &Config, commons: &Commons) -> Result<Option<Kind>, ComposeError> {
     Ok(Some(match provider.source.clone() {
         EvidenceSource::Time { allow_logical } => Kind::Time { allow_logical },
         EvidenceSource::Environment { allowlist, denylist, overrides } => {
@@ -115,14 +119,14 @@ fn kind(provider: &GateProvider, config: &Config) -> Result<Option<Kind>, Compos
         }
         EvidenceSource::Adp => return Ok(None),
         EvidenceSource::Server { namespace, upstream, capabilities, newer } => {
-            Kind::Server(server::server(&namespace, &upstream, &capabilities, newer, config)?)
+            Kind::Server(server::server(&namespace, &upstream, &capabilities, newer, config, commons)?)
         }
     }))
 }
 
 /// A provider for whoever only looks: whether it can be set up, and the server behind it where there is one.
 pub fn tried(provider: &GateProvider, config: &Config) -> Result<Option<Arc<dyn Upstream>>, ComposeError> {
-    let Some(kind) = kind(provider, config)? else {
+    let Some(kind) = kind(provider, config, &Commons::default())? else {
         return Ok(None);
     };
     let server = match &kind {

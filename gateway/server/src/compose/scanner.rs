@@ -59,6 +59,13 @@ impl RestingScanner {
         awake.scanner.clone()
     }
 
+    /// What nobody has needed for a while. It is given out, and not dropped while others wait for the lock.
+    fn rest(&self) -> Option<Awake> {
+        let mut awake = self.awake();
+        let unused = awake.used.is_none_or(|used| used.elapsed() >= REST_AFTER);
+        unused.then(|| std::mem::take(&mut *awake))
+    }
+
     /// Outside a runtime nobody can watch, and it stays awake.
     fn watch(self: &Arc<Self>, awake: &mut Awake) {
         if let Ok(runtime) = Handle::try_current()
@@ -74,11 +81,10 @@ async fn put_to_rest(scanner: Weak<RestingScanner>) {
     loop {
         tokio::time::sleep(REST_AFTER).await;
         let Some(scanner) = scanner.upgrade() else { return };
-        let mut awake = scanner.awake();
-        if awake.used.is_none_or(|used| used.elapsed() >= REST_AFTER) {
-            *awake = Awake::default();
-            return;
-        }
+        let Some(rested) = scanner.rest() else { continue };
+        // Tens of megabytes in small pieces, on whichever thread.
+        drop(tokio::task::spawn_blocking(move || drop(rested)));
+        return;
     }
 }
 

@@ -8,8 +8,8 @@ use gateway_core::Namespace;
 use gateway_core::definitions::{Definitions, PinRule};
 use gateway_core::ports::Upstream;
 use gateway_upstream::{
-    AutoHttp, HttpUpstream, HttpUpstreamConfig, HttpUpstreamError, Layers, Member, Sharing, SseUpstream, StdioConfig,
-    StdioUpstream, stack,
+    AutoHttp, Commons, HttpUpstream, HttpUpstreamConfig, HttpUpstreamError, Layers, Member, Sharing, SseUpstream,
+    StdioConfig, StdioUpstream, stack,
 };
 
 use super::ComposeError;
@@ -18,7 +18,10 @@ use crate::config::{self, Config, HttpKind, Pinning, Transport, UpstreamConfig};
 
 /// Every configured upstream, and what it was built from.
 #[derive(Default)]
-pub struct Configured(BTreeMap<Namespace, Built>);
+pub struct Configured {
+    built: BTreeMap<Namespace, Built>,
+    commons: Commons,
+}
 
 #[derive(Clone)]
 struct Built {
@@ -48,7 +51,7 @@ impl Recipe {
         }
     }
 
-    fn layers(&self, namespace: &Namespace, definitions: &Arc<Definitions>) -> Layers {
+    fn layers(&self, namespace: &Namespace, definitions: &Arc<Definitions>, commons: &Commons) -> Layers {
         Layers {
             namespace: namespace.clone(),
             protocol: self.own.protocol,
@@ -64,16 +67,22 @@ impl Recipe {
                 Pinning::Off => PinRule::Off,
             },
             clock: Arc::new(SystemClock),
+            commons: commons.clone(),
         }
     }
 }
 
 impl Configured {
+    /// None yet; what they do for several clients at once, they do there.
+    pub fn on(commons: Commons) -> Self {
+        Self { commons, ..Self::default() }
+    }
+
     pub fn are_those_of(&self, config: &Config) -> bool {
         let same = |(namespace, upstream)| {
-            self.0.get(namespace).is_some_and(|built| built.from == Recipe::new(upstream, config))
+            self.built.get(namespace).is_some_and(|built| built.from == Recipe::new(upstream, config))
         };
-        self.0.len() == config.upstreams.len() && config.upstreams.iter().all(same)
+        self.built.len() == config.upstreams.len() && config.upstreams.iter().all(same)
     }
 
     /// The upstreams of a changed configuration, with those that it leaves as they are.
@@ -81,36 +90,36 @@ impl Configured {
         let mut changed = BTreeMap::new();
         for (namespace, upstream) in &config.upstreams {
             let from = Recipe::new(upstream, config);
-            let built = match self.0.get(namespace).filter(|built| built.from == from) {
+            let built = match self.built.get(namespace).filter(|built| built.from == from) {
                 Some(built) => built.clone(),
                 None => {
                     // The layers keep the time, and a caller may ask for more of it than the upstream usually has.
-                    let inner = transport_for(namespace, upstream, config, from.longest)?;
-                    Built { upstream: stack(inner, &from.layers(namespace, definitions)), from }
+                    let inner = transport_for(namespace, upstream, config, from.longest, &self.commons)?;
+                    Built { upstream: stack(inner, &from.layers(namespace, definitions, &self.commons)), from }
                 }
             };
             changed.insert(namespace.clone(), built);
         }
         let pinned = config.upstreams.iter().filter(|(_, upstream)| upstream.pins != Pinning::Off);
         definitions.watch(pinned.map(|(namespace, _)| namespace.clone()).collect());
-        Ok(Self(changed))
+        Ok(Self { built: changed, commons: self.commons.clone() })
     }
 
     /// Those whose word about their own tools may lower a suggested risk.
     pub fn trusted(&self) -> Vec<Namespace> {
-        let trusted = self.0.iter().filter(|(_, built)| built.from.own.trusted);
+        let trusted = self.built.iter().filter(|(_, built)| built.from.own.trusted);
         trusted.map(|(namespace, _)| namespace.clone()).collect()
     }
 
     /// Where each is, fit for a screen.
     pub fn addresses(&self) -> BTreeMap<Namespace, String> {
-        self.0.iter().map(|(namespace, built)| (namespace.clone(), built.from.own.transport.shown())).collect()
+        self.built.iter().map(|(namespace, built)| (namespace.clone(), built.from.own.transport.shown())).collect()
     }
 
     pub fn members(&self) -> Vec<Member> {
         let member =
             |(namespace, built): (&Namespace, &Built)| Member::new(namespace.clone(), Arc::clone(&built.upstream));
-        self.0.iter().map(member).collect()
+        self.built.iter().map(member).collect()
     }
 }
 
@@ -120,6 +129,7 @@ pub fn transport_for(
     config: &UpstreamConfig,
     whole: &Config,
     patience: Duration,
+    commons: &Commons,
 ) -> Result<Arc<dyn Upstream>, ComposeError> {
     if config.observe_unclassified {
         tracing::warn!(%namespace, "unclassified tools of {namespace} are only observed: calls to them are not refused");
@@ -132,6 +142,7 @@ pub fn transport_for(
                 unclassified_observe: config.observe_unclassified,
                 request_timeout: patience,
                 max_depth: whole.limits.depth,
+                commons: commons.clone(),
                 ..HttpUpstreamConfig::new(namespace.clone(), url.clone())
             };
             http_adapter(*kind, &told).map_err(|error| ComposeError::Upstream(namespace.clone(), error.to_string()))
@@ -149,6 +160,7 @@ pub fn transport_for(
                 unclassified_observe: config.observe_unclassified,
                 request_timeout: patience,
                 start_timeout: config.timeout,
+                commons: commons.clone(),
                 ..StdioConfig::new(namespace.clone(), command.clone())
             })))
         }

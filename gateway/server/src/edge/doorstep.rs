@@ -41,18 +41,7 @@ impl<A: HttpServerApp + Send + Sync + 'static> Doorstep<A> {
     }
 
     async fn serve(self: Arc<Self>, socket: TcpStream) {
-        let wire = Wire::new(socket);
-        let stream: Stream = match &self.tls {
-            None => Box::new(wire),
-            Some(tls) => match timeout(self.patience, tls.tls_handshake(wire)).await {
-                Ok(Ok(stream)) => Box::new(stream),
-                Ok(Err(error)) => {
-                    tracing::debug!("a client did not agree on TLS: {error}");
-                    return;
-                }
-                Err(_) => return,
-            },
-        };
+        let Some(stream) = self.greet(socket).await else { return };
         let connection = Arc::new(Connection { app: Arc::clone(&self.app), begun: AtomicBool::new(false) });
         // Ours, because pingora's tells HTTP/2 clients to go elsewhere only after the last call was to be finished.
         let leaving = self.drain.leaving();
@@ -64,6 +53,26 @@ impl<A: HttpServerApp + Send + Sync + 'static> Doorstep<A> {
         }
         if connection.begun.load(Ordering::Acquire) {
             served.await;
+        }
+    }
+
+    /// Whoever is not let in finds out from TLS itself; the log says who it was, since no request ever will.
+    async fn greet(&self, socket: TcpStream) -> Option<Stream> {
+        let Some(tls) = &self.tls else {
+            return Some(Box::new(Wire::new(socket)));
+        };
+        // Asked for now: a socket that has failed no longer says whose it was.
+        let peer = socket.peer_addr().map_or_else(|_| "somebody".to_owned(), |address| address.to_string());
+        match timeout(self.patience, tls.tls_handshake(Wire::new(socket))).await {
+            Ok(Ok(stream)) => Some(Box::new(stream)),
+            Ok(Err(error)) => {
+                tracing::info!(peer, "{peer} did not agree on TLS: {error}");
+                None
+            }
+            Err(_) => {
+                tracing::info!(peer, "{peer} took too long to agree on TLS");
+                None
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use async_trait::async_trait;
 use bytes::{Buf, Bytes};
@@ -31,6 +31,14 @@ pub struct Wire {
 impl Wire {
     pub fn new(socket: TcpStream) -> Self {
         Self { stream: BufStream::with_capacity(BUFFER, BUFFER, socket), seen: Bytes::new() }
+    }
+}
+
+impl Drop for Wire {
+    /// Why a client's TLS was refused is written by whoever refuses it and flushed by nobody. Without this the client would only
+    /// see the connection end.
+    fn drop(&mut self) {
+        let _ = Pin::new(&mut self.stream).poll_flush(&mut Context::from_waker(Waker::noop()));
     }
 }
 
@@ -158,5 +166,17 @@ mod tests {
         let mut came = [0; 64];
         let length = client.read(&mut came).await.unwrap();
         assert_eq!(&came[..length], b"HTTP/1.1 200 OK\r\n\r\n{}");
+    }
+
+    #[tokio::test]
+    async fn last_words_are_sent_though_nobody_flushes_them() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let mut wire = Wire::new(listener.accept().await.unwrap().0);
+        wire.write_all(b"an alert").await.unwrap();
+        drop(wire);
+        let mut came = String::new();
+        client.read_to_string(&mut came).await.unwrap();
+        assert_eq!(came, "an alert");
     }
 }

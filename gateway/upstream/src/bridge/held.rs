@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::BridgeSettings;
 use super::running::Running;
+use crate::commons::Commons;
 
 /// Core seals such a state together with this process's address.
 const PREFIX: &str = "portreeve-held:";
@@ -26,6 +27,7 @@ pub(super) struct HeldCalls {
     hold: Duration,
     longest: Duration,
     per_principal: usize,
+    commons: Commons,
 }
 
 #[derive(Default)]
@@ -42,7 +44,8 @@ struct Held {
 impl HeldCalls {
     pub(super) fn new(settings: &BridgeSettings) -> Self {
         let BridgeSettings { hold, longest, held_per_principal, .. } = *settings;
-        Self { table: Mutex::default(), hold, longest, per_principal: held_per_principal }
+        let commons = settings.commons.clone();
+        Self { table: Mutex::default(), hold, longest, per_principal: held_per_principal, commons }
     }
 
     /// The state under which the call is found again. `None` if there is no room: then it is taken back.
@@ -57,7 +60,7 @@ impl HeldCalls {
         }
         let time = self.hold.min(self.longest.saturating_sub(running.age()));
         let calls = Arc::downgrade(self);
-        let timer = tokio::spawn(async move {
+        let timer = self.commons.spawn(async move {
             tokio::time::sleep(time).await;
             if let Some(calls) = calls.upgrade() {
                 calls.expire(id);

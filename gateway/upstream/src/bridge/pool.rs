@@ -117,7 +117,7 @@ impl Pool {
     fn sweep(&self) {
         if !self.sweeping.swap(true, Ordering::Relaxed) {
             let slots = Arc::downgrade(&self.slots);
-            tokio::spawn(sweep(slots));
+            self.settings.commons.spawn(sweep(slots));
         }
     }
 

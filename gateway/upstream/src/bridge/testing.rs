@@ -23,6 +23,7 @@ use tokio::sync::{broadcast, watch};
 
 use super::BridgeSettings;
 use super::modern::event;
+use crate::commons::Commons;
 use crate::testing::{parsed, space};
 
 pub(super) fn settings() -> BridgeSettings {
@@ -32,6 +33,7 @@ pub(super) fn settings() -> BridgeSettings {
         hold: Duration::from_secs(300),
         held_per_principal: 16,
         longest: Duration::from_secs(3600),
+        commons: Commons::default(),
     }
 }
 

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::news::event;
 use super::{Bridge, BridgeSettings};
+use crate::commons::Commons;
 use crate::stack::Protocol;
 use crate::testing::{Client, one, parsed, space};
 
@@ -198,6 +199,7 @@ pub(super) fn bridge(upstream: &Arc<FakeModern>, protocol: Protocol) -> Bridge {
         hold: HOLD,
         held_per_principal: 16,
         longest: Duration::from_secs(3600),
+        commons: Commons::default(),
     };
     let inner: Arc<dyn Upstream> = Arc::<FakeModern>::clone(upstream);
     Bridge::new(inner, protocol, settings, Arc::new(crate::testing::StillClock))

@@ -107,7 +107,7 @@ impl Stage {
             news: tokio::sync::broadcast::Sender::new(16),
         });
         let clock = Arc::new(PausedClock(Instant::now()));
-        let catalogue = Catalogue::new(Arc::<Lister>::clone(&lister), space("crm"), rule, clock);
+        let catalogue = Catalogue::new(Arc::<Lister>::clone(&lister), space("crm"), rule, clock, Commons::default());
         Self { lister, catalogue }
     }
 

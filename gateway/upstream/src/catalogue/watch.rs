@@ -18,6 +18,7 @@ use tokio::task::AbortHandle;
 use super::heard;
 use super::shelf::Shelf;
 use crate::ask;
+use crate::commons::Commons;
 
 /// A list that is gone sooner is not worth a stream.
 const WORTH: Duration = Duration::from_secs(5);
@@ -27,6 +28,7 @@ const PAUSE: SignedDuration = SignedDuration::from_secs(60);
 pub(super) struct Watch {
     shelf: Arc<Shelf>,
     clock: Arc<dyn Clock>,
+    commons: Commons,
     running: Mutex<Option<Running>>,
 }
 
@@ -36,8 +38,8 @@ struct Running {
 }
 
 impl Watch {
-    pub(super) fn new(shelf: Arc<Shelf>, clock: Arc<dyn Clock>) -> Self {
-        Self { shelf, clock, running: Mutex::new(None) }
+    pub(super) fn new(shelf: Arc<Shelf>, clock: Arc<dyn Clock>, commons: Commons) -> Self {
+        Self { shelf, clock, commons, running: Mutex::new(None) }
     }
 
     /// Listens on behalf of the one whose list is kept, unless somebody listens already.
@@ -54,7 +56,7 @@ impl Watch {
         }
         let Some(permit) = listening(permit) else { return };
         let (inner, shelf) = (Arc::clone(inner), Arc::clone(&self.shelf));
-        let task = tokio::spawn(async move {
+        let task = self.commons.spawn(async move {
             let Ok(answered) = inner.call(&permit).await else { return };
             let Content::Stream(mut items) = answered.content else { return };
             while let Some(Ok(item)) = items.next().await {

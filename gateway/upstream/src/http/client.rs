@@ -1,5 +1,5 @@
 //! The client of one upstream: over plain HTTP our own connections; over TLS, with the system's roots unless others are named,
-//! a pool that speaks HTTP/2 where the server offers it.
+//! pools that speak HTTP/2 where the server offers it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,15 +9,14 @@ use gateway_core::BoxError;
 use http::uri::Scheme;
 use http::{Request, Response, Uri};
 use http_body_util::Full;
-use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client as PooledClient;
+use hyper_rustls::{ConfigBuilderExt, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 
 use super::lines::{Lines, Received};
+use super::pools::Pools;
 
 /// How long an unused connection is kept; shorter than what common servers keep theirs, so that we are the first to close.
 pub(super) const KEEP_IDLE: Duration = Duration::from_secs(30);
@@ -68,7 +67,7 @@ impl Authorities {
 
 pub(super) enum Client {
     Plain(Arc<Lines>),
-    Tls(Box<PooledClient<HttpsConnector<HttpConnector>, Full<Bytes>>>),
+    Tls(Box<Pools>),
 }
 
 impl Client {
@@ -94,21 +93,13 @@ impl Client {
             .https_only()
             .enable_all_versions()
             .wrap_connector(tcp);
-        let pool = PooledClient::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(KEEP_IDLE)
-            .build(connector);
-        Ok(Self::Tls(Box::new(pool)))
+        Ok(Self::Tls(Box::new(Pools::new(connector))))
     }
 
     pub(super) async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Received>, BoxError> {
         match self {
             Self::Plain(lines) => lines.send(request).await,
-            Self::Tls(pool) => match pool.request(request).await {
-                Ok(response) => Ok(response.map(Received::from)),
-                Err(error) if error.is_connect() => Err(Unsent(error.into()).into()),
-                Err(error) => Err(error.into()),
-            },
+            Self::Tls(pools) => Ok(pools.send(request).await?.map(Received::from)),
         }
     }
 }

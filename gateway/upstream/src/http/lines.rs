@@ -4,12 +4,12 @@
 //! between threads as well. Here the call polls its connection itself: whoever waits for the answer does the reading. Between
 //! calls nobody polls, so a connection that the upstream closed in the meantime is noticed when it is about to be used again.
 
-use std::collections::{HashMap, VecDeque};
+mod idle;
+
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
 
 use bytes::Bytes;
 use futures::future::poll_fn;
@@ -26,8 +26,9 @@ use tokio::runtime::{Handle, Id};
 use tower::ServiceExt;
 
 use super::client::{KEEP_IDLE, Unsent};
+use idle::Idle;
 
-/// Connections kept while unused; more calls at once than this open and close theirs.
+/// Connections kept while unused, by all runtimes together; more calls at once than this open and close theirs.
 const MOST_IDLE: usize = 1024;
 
 type Asked = Request<Full<Bytes>>;
@@ -39,41 +40,9 @@ pub(super) struct Lines {
     sweeping: AtomicBool,
 }
 
-/// By the runtime that opened them: used from another, a connection would wake the threads of both for everything it brings.
-/// The oldest first; the youngest is used next, so that what is no longer needed grows old.
-#[derive(Default)]
-struct Idle {
-    lines: HashMap<Id, VecDeque<(Box<Line>, Instant)>>,
-    count: usize,
-}
-
-impl Idle {
-    fn take(&mut self, home: Id) -> Option<(Box<Line>, Instant)> {
-        let youngest = self.lines.get_mut(&home)?.pop_back()?;
-        self.count -= 1;
-        Some(youngest)
-    }
-
-    fn put(&mut self, home: Id, line: Box<Line>) {
-        if self.count < MOST_IDLE {
-            self.lines.entry(home).or_default().push_back((line, Instant::now()));
-            self.count += 1;
-        }
-    }
-
-    fn close_old(&mut self) {
-        for lines in self.lines.values_mut() {
-            while lines.pop_front_if(|(_, since)| since.elapsed() >= KEEP_IDLE).is_some() {
-                self.count -= 1;
-            }
-        }
-        self.lines.retain(|_, lines| !lines.is_empty());
-    }
-}
-
 impl Lines {
     pub(super) fn new(connector: HttpConnector, peer: Uri) -> Arc<Self> {
-        Arc::new(Self { connector, peer, idle: Mutex::default(), sweeping: AtomicBool::new(false) })
+        Arc::new(Self { connector, peer, idle: Mutex::new(Idle::keeping(MOST_IDLE)), sweeping: AtomicBool::new(false) })
     }
 
     pub(super) async fn send(self: &Arc<Self>, mut request: Asked) -> Result<Response<Received>, BoxError> {
@@ -113,9 +82,10 @@ impl Lines {
     fn give_back(self: &Arc<Self>, line: Box<Line>) {
         // Dropped by a runtime that ends, there is nobody left to sweep, and nothing that needs it.
         let Ok(runtime) = Handle::try_current() else { return };
-        self.idle().put(line.home, line);
+        let closed = self.idle().put(line.home, line);
+        drop(closed);
         if !self.sweeping.swap(true, Ordering::AcqRel) {
-            runtime.spawn(sweep(Arc::downgrade(self)));
+            runtime.spawn(sweep(Sweeping(Arc::downgrade(self))));
         }
     }
 
@@ -124,17 +94,32 @@ impl Lines {
     }
 }
 
+/// Somebody sweeps for as long as this lives: the runtime on which it does may end first, and then another is needed.
+struct Sweeping(Weak<Lines>);
+
+impl Drop for Sweeping {
+    fn drop(&mut self) {
+        if let Some(lines) = self.0.upgrade() {
+            lines.sweeping.store(false, Ordering::Release);
+        }
+    }
+}
+
 /// Closes what has been idle for too long, and ends when nothing is.
-async fn sweep(lines: Weak<Lines>) {
+async fn sweep(sweeping: Sweeping) {
     loop {
         tokio::time::sleep(KEEP_IDLE).await;
-        let Some(lines) = lines.upgrade() else { return };
+        let Some(lines) = sweeping.0.upgrade() else { return };
         let mut idle = lines.idle();
-        idle.close_old();
-        if idle.lines.is_empty() {
-            lines.sweeping.store(false, Ordering::Release);
+        // Closed once the lock is let go of.
+        let _closed = idle.close_old();
+        if idle.is_empty() {
+            // Before anybody can put something back that nobody would sweep.
+            drop(sweeping);
+            drop(idle);
             return;
         }
+        drop(idle);
     }
 }
 
@@ -231,5 +216,39 @@ impl Drop for Received {
         if self.is_end_stream() {
             self.done();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use tokio::net::TcpListener;
+    use tokio::runtime::{Builder, Runtime};
+
+    use super::*;
+
+    pub(super) fn runtime() -> Runtime {
+        Builder::new_current_thread().enable_all().build().unwrap()
+    }
+
+    /// Lines to somebody who accepts and says nothing.
+    pub(super) async fn lines() -> (TcpListener, Arc<Lines>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let peer = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
+        (listener, Lines::new(HttpConnector::new(), peer))
+    }
+
+    #[test]
+    fn whoever_sweeps_is_missed_when_its_runtime_ends() {
+        let first = runtime();
+        let (_listener, lines) = first.block_on(lines());
+        let used = || async { lines.give_back(lines.open().await.unwrap()) };
+        first.block_on(used());
+        assert!(lines.sweeping.load(Ordering::Acquire));
+        drop(first);
+        assert!(!lines.sweeping.load(Ordering::Acquire), "nobody sweeps, and nobody ever would");
+        let second = runtime();
+        second.block_on(used());
+        assert!(lines.sweeping.load(Ordering::Acquire));
     }
 }

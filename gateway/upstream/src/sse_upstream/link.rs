@@ -47,9 +47,9 @@ impl Drop for Link {
 }
 
 impl Link {
-    /// Opens the stream and waits for the address it names.
+    /// Opens the stream and waits for the address it names. Whoever opens it reads it, too: on the same runtime.
     pub(super) async fn open(
-        namespace: &Namespace,
+        namespace: Namespace,
         carrier: Arc<Carrier>,
         max_depth: usize,
     ) -> Result<Opened, UpstreamError> {
@@ -89,7 +89,7 @@ impl Link {
             reading.over();
         });
         let reader = reader.abort_handle();
-        Ok(Opened::Link(Box::new(Self { namespace: namespace.clone(), carrier, endpoint, board, reader })))
+        Ok(Opened::Link(Box::new(Self { namespace, carrier, endpoint, board, reader })))
     }
 
     pub(super) fn is_over(&self) -> bool {

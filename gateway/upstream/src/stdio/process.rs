@@ -95,8 +95,15 @@ impl Launch {
         }
     }
 
-    pub(super) async fn start(&self, board: Arc<Board>) -> Result<Arc<Process>, BoxError> {
+    /// Whoever is first to need the child is not the only one to talk to it, so it is not theirs to attend to.
+    pub(super) async fn start(self: &Arc<Self>, board: Arc<Board>) -> Result<Arc<Process>, BoxError> {
         let slot = self.slot().await?;
+        let launch = Arc::clone(self);
+        self.config.commons.run(async move { launch.begin(slot, board) }).await?
+    }
+
+    /// Within the runtime to which its pipes will belong.
+    fn begin(&self, slot: OwnedSemaphorePermit, board: Arc<Board>) -> Result<Arc<Process>, BoxError> {
         let mut child = self.command().spawn()?;
         let (Some(stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {

@@ -78,7 +78,8 @@ mod tests {
     fn of(agent: &str, message: Message) -> Permit {
         let principal = Arc::new(Principal { agent: agent.parse().unwrap(), ..Principal::anonymous() });
         let trace_id = TraceId::from_uuid(uuid::Uuid::nil());
-        Permit::admitted(Exchange::new(trace_id, principal, Route::All, Ask::Message(message), Subject::Act))
+        let exchange = Exchange::new(trace_id, principal, Route::All, Ask::Message(message), Subject::Act);
+        Permit::admitted(Box::new(exchange))
     }
 
     fn call(params: Value) -> Message {

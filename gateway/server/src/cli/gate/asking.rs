@@ -11,6 +11,7 @@ use gateway_core::ports::{AuditBuffer, Ledger, LedgerError, Receipt, Record};
 use gateway_core::{AgentId, Principal, PrincipalKind, TraceDraft};
 use gateway_store::Store;
 use gateway_tools::{BuiltinServer, gate};
+use gateway_upstream::Commons;
 use serde_json::{Map, Value};
 
 use crate::cli::{Common, Failure, tenant_named};
@@ -33,7 +34,7 @@ impl Asked {
         let store = common.store().await?;
         let tenant = tenant_named(&store, tenant).await?;
         let matrix = Arc::new(ArcSwap::from_pointee(policies.matrix.clone()));
-        let records = Records::new(&store, Arc::new(AtOnce(store.ledger())), matrix);
+        let records = Records::new(&store, Arc::new(AtOnce(store.ledger())), matrix, Commons::default());
         let room = GateRoom::new(&config, &policies, records).map_err(|error| Failure::of(&error))?;
         let server = room.server().map_err(|error| Failure::of(&error))?;
         let agent = "operator".parse::<AgentId>().map_err(|error| Failure::of(&error))?;

@@ -8,6 +8,7 @@ use clap::Args;
 use gateway_core::desk::Asker;
 use gateway_core::identity::Credential;
 use gateway_core::ports::{BuildRequest, Built, Runner};
+use gateway_upstream::Commons;
 use serde_json::{Map, Value, json};
 use tokio::runtime::Handle;
 use uuid::Uuid;
@@ -59,7 +60,8 @@ pub async fn run(args: RunArgs) -> Result<(), Failure> {
         deliverable_id: args.deliverable,
     };
     let config = args.common.place.config()?;
-    let node = compose::compose(&config, Extras::default()).await.map_err(|error| Failure::of(&error))?;
+    let node =
+        compose::compose(&config, Extras::default(), Commons::default()).await.map_err(|error| Failure::of(&error))?;
     let node = Arc::new(node);
     let desk = desk::without_rules(&node.store, &config);
     let built = one(&args, &node, &desk, request).await;

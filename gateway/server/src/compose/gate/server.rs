@@ -9,7 +9,7 @@ use gateway_core::gate::contracts::{CheckContract, ParamsCheck};
 use gateway_plugins::schema::Compiler;
 use gateway_upstream::evidence::server::checks as capabilities;
 use gateway_upstream::evidence::{ServerDialect, ServerSettings};
-use gateway_upstream::{Layers, stack};
+use gateway_upstream::{Commons, Layers, stack};
 use serde_json::Value;
 
 use crate::clock::SystemClock;
@@ -22,8 +22,9 @@ pub fn server(
     file: &Path,
     newer: bool,
     config: &Config,
+    commons: &Commons,
 ) -> Result<ServerSettings, ComposeError> {
-    let inner = transport_for(namespace, upstream, config, upstream.timeout)?;
+    let inner = transport_for(namespace, upstream, config, upstream.timeout, commons)?;
     let layers = Layers {
         namespace: namespace.clone(),
         protocol: upstream.protocol,
@@ -36,6 +37,7 @@ pub fn server(
         definitions: Arc::default(),
         pins: PinRule::Off,
         clock: Arc::new(SystemClock),
+        commons: commons.clone(),
     };
     Ok(ServerSettings {
         upstream: stack(inner, &layers),

@@ -21,7 +21,8 @@ impl Live {
     pub(super) async fn listen(self: &Arc<Self>) {
         let (opened, ready) = oneshot::channel();
         let stream = self.farewell.own_stream(self.session.clone());
-        let tender = tokio::spawn(tend(Arc::downgrade(self), Arc::clone(&self.inner), stream, opened));
+        let tending = tend(Arc::downgrade(self), Arc::clone(&self.inner), stream, opened);
+        let tender = self.settings.commons.spawn(tending);
         let _ = self.tender.set(tender.abort_handle());
         // Opened, refused or slow: a session works without it.
         let _ = tokio::time::timeout(STREAM_PATIENCE, ready).await;
