@@ -25,8 +25,10 @@ impl<'r, 'a> Seam<'r, 'a> {
         let floor = boundary(text, text.len().saturating_sub(LONGEST_TAIL));
         let near = text.get(floor..)?;
         let mut open = self.open_block(near).or_else(|| open_value(near)).or_else(|| self.open_context(near))?;
-        // What goes on is read up to here, so nothing may lie across: a value behind which a word is waiting, a key's last line.
-        let open_in = |text: &str| self.open_block(text).or_else(|| open_value(text));
+        // What goes on is read up to here, so nothing may lie across: a value behind which a word is waiting, a key's last line,
+        // the word that says what the value is which has begun.
+        let open_in =
+            |text: &str| self.open_block(text).or_else(|| open_value(text)).or_else(|| self.open_context(text));
         while let Some(before) = near.get(..open).and_then(open_in) {
             open = before;
         }

@@ -194,3 +194,31 @@ fn what_is_in_base64_is_read_unless_it_says_that_it_is_a_picture() {
         assert_eq!(back("tools/call", &picture).0, picture, "{mime}");
     }
 }
+
+#[test]
+fn a_word_waits_for_the_value_that_it_announces() {
+    for (pieces, expected) in [
+        (&["the password: ", "hun", "ter2secret9 ", "is all"][..], "the password: [PASSWORD] is all"),
+        (&["the passw", "ord: ", "hun", "ter2", "secret9", " is all"], "the password: [PASSWORD] is all"),
+        (&["his SSN ", "is 536", "904", "399 ", "and"], "his SSN is [SSN] and"),
+    ] {
+        let plugin = shipped();
+        let mut follow = plugin.follow(&exchange("tools/call", json!({}), None)).unwrap();
+        let (mut found, mut given) = (Found::default(), Vec::new());
+        for text in pieces {
+            let params = json!({ "level": "info", "data": text });
+            let event = reply(&json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params }));
+            if let Step::Give(replies) = follow.next(event, &mut found).unwrap() {
+                given.extend(replies);
+            }
+        }
+        given.extend(follow.end(&mut found));
+        let shown: String = given
+            .into_iter()
+            .flatten()
+            .map(|passing| serde_json::from_slice::<Value>(passing.reply.raw()).unwrap())
+            .map(|event| event["params"]["data"].as_str().unwrap_or_default().to_owned())
+            .collect();
+        assert_eq!(shown, expected, "{pieces:?}");
+    }
+}
