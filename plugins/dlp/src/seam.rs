@@ -124,9 +124,9 @@ fn open_value(text: &str) -> Option<usize> {
         after = Some(c);
     }
     let value = text.get(start..).filter(|value| !value.trim().is_empty())?;
-    // A word with what ends a sentence is over; a full stop may as well stand in an address.
+    // A word with what ends a sentence is over; a full stop may as well stand in an address, and a colon begins one (`https:`).
     let over =
-        value.ends_with([';', ')', '!', ':']) && !value.contains(|c: char| c.is_ascii_digit() || c == '@' || c == '/');
+        value.ends_with([';', ')', '!']) && !value.contains(|c: char| c.is_ascii_digit() || c == '@' || c == '/');
     (!over).then_some(start)
 }
 

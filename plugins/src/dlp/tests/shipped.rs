@@ -222,3 +222,32 @@ fn a_word_waits_for_the_value_that_it_announces() {
         assert_eq!(shown, expected, "{pieces:?}");
     }
 }
+
+#[test]
+fn a_long_value_in_single_letters_does_not_come_out_whole() {
+    const HOOK: &str = "https://hooks.slack.com/services/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";
+    for text in [format!("at {HOOK}; so"), format!("at {HOOK}"), format!("password: yAzTJyllr9OMM0. \n{HOOK};")] {
+        let plugin = shipped();
+        let mut follow = plugin.follow(&exchange("tools/call", json!({}), None)).unwrap();
+        let (mut found, mut given) = (Found::default(), Vec::new());
+        for letter in text.chars() {
+            let params = json!({ "level": "info", "data": letter });
+            let event = reply(&json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params }));
+            if let Step::Give(replies) = follow.next(event, &mut found).unwrap() {
+                given.extend(replies);
+            }
+            // What whoever holds it does when it is too much.
+            if follow.held() > follow.bounds().1 {
+                given.extend(follow.end(&mut found));
+            }
+        }
+        given.extend(follow.end(&mut found));
+        let shown: String = given
+            .into_iter()
+            .flatten()
+            .map(|passing| serde_json::from_slice::<Value>(passing.reply.raw()).unwrap())
+            .map(|event| event["params"]["data"].as_str().unwrap_or_default().to_owned())
+            .collect();
+        assert!(!shown.contains("NvIiNvptnx2GaeINR45K8v9h"), "{shown}");
+    }
+}
