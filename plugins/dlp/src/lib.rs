@@ -10,6 +10,7 @@
 //! is found is cut out of the raw bytes (`redaction`), so that everything else stays byte for byte.
 
 mod action;
+mod alike;
 mod apart;
 mod check;
 mod detectors;
