@@ -300,11 +300,18 @@ impl Detectors {
     }
 }
 
-fn map_back(out: &mut [Found], first: usize, map: &Mapped) {
+pub(super) fn map_back(out: &mut [Found], first: usize, map: &Mapped) {
     for one in out.iter_mut().skip(first) {
         let range = map.origin(one.range());
         (one.start, one.end) = (small(range.start), small(range.end));
     }
+}
+
+/// With what indents or quotes the next line.
+fn is_line_break(gap: &[u8]) -> bool {
+    const WIDEST: usize = 24;
+    let gap = gap.strip_prefix(b"\r").unwrap_or(gap);
+    gap.len() <= WIDEST && gap.strip_prefix(b"\n").is_some_and(|gap| gap.iter().all(|byte| b" \t>".contains(byte)))
 }
 
 /// Mail breaks base64 into lines; they are one run.
@@ -312,9 +319,9 @@ fn join_lines(text: &[u8], runs: &mut Runs, run: Range<usize>) {
     if let Some(last) = runs.last_mut() {
         let gap = text.get(last.end..run.start).unwrap_or_default();
         let lines = text.get(last.clone()).unwrap_or_default();
-        let line = lines.len() - memchr::memrchr(b'\n', lines).map_or(0, |at| at + 1);
+        let line = lines.iter().rev().take_while(|byte| !byte.is_ascii_whitespace() && **byte != b'>').count();
         // Lines are broken at a width, in the middle of nothing: a token of its own with a word in the next line is no part of one.
-        if (gap == b"\n" || gap == b"\r\n") && (40..=128).contains(&line) && line.is_multiple_of(4) {
+        if is_line_break(gap) && (40..=128).contains(&line) && line.is_multiple_of(4) {
             last.end = run.end;
             return;
         }
