@@ -12,8 +12,11 @@
 mod action;
 mod alike;
 mod apart;
+mod aside;
 mod check;
+mod cuts;
 mod detectors;
+mod dump;
 mod encoded;
 mod escapes;
 mod fold;

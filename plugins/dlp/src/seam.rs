@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{Blocked, Counts, Redaction};
+use crate::{Blocked, Counts, Redaction, cuts};
 
 /// How much of a text may have to wait for what follows.
 pub const LONGEST_TAIL: usize = 4096;
@@ -24,7 +24,10 @@ impl<'r, 'a> Seam<'r, 'a> {
     pub fn tail(&self, text: &str) -> Option<usize> {
         let floor = boundary(text, text.len().saturating_sub(LONGEST_TAIL));
         let near = text.get(floor..)?;
-        let open = self.open_block(near).or_else(|| open_value(near)).or_else(|| self.open_context(near))?;
+        let value = open_value(near);
+        let begins = |word: &[u8]| self.redaction.sets.iter().any(|set| set.has_literal(word));
+        let cut = cuts::open(near, value.unwrap_or(near.len()), begins);
+        let open = self.open_block(near).or(cut).or(value).or_else(|| self.open_context(near))?;
         Some(floor + open)
     }
 
