@@ -22,8 +22,17 @@ const MOST_GROUPS: usize = 6;
 const BEFORE: usize = 64;
 const BEHIND: usize = 24;
 
-/// How cards are embossed.
-const CARDS: [&[usize]; 5] = [&[4, 4, 4, 4], &[4, 6, 5], &[4, 6, 4], &[4, 4, 4, 4, 3], &[4, 4, 5]];
+/// How cards are embossed, and how they are read out: the last three are believed beside a word for one only.
+const CARDS: [&[usize]; 8] = [
+    &[4, 4, 4, 4],
+    &[4, 6, 5],
+    &[4, 6, 4],
+    &[4, 4, 4, 4, 3],
+    &[4, 4, 5],
+    &[3, 3, 3, 3, 2],
+    &[3, 3, 3, 3, 3],
+    &[3, 3, 3, 3, 3, 1],
+];
 const SOCIAL_SECURITY: [usize; 3] = [3, 2, 4];
 
 struct Groups {
@@ -50,7 +59,7 @@ fn read(text: &[u8], run: DigitRun, next: usize, dialled: bool) -> Option<Range<
     let width = width(text, next);
     let fits = match run.count {
         _ if dialled => width <= 5,
-        3 => width == 2,
+        3 => matches!(width, 2 | 3),
         4 => matches!(width, 4 | 6),
         _ => matches!(width, 4 | 5 | 8),
     };
@@ -230,6 +239,8 @@ mod tests {
             ("4111,1111,1111,1111,1111", None),
             ("4111|1111;1111|1111", None),
             ("2026, 11, 16", None),
+            ("411:111:111:111:111:1", Some("411:111:111:111:111:1")),
+            ("411:111:111", None),
             ("4111 a 1111", None),
         ] {
             assert_eq!(of(text), expected, "{text}");

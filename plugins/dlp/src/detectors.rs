@@ -1,5 +1,6 @@
 //! Compiled detectors: where to begin to look, and what must hold there.
 
+mod again;
 mod block;
 mod bounds;
 mod compile;

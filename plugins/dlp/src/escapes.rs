@@ -98,6 +98,8 @@ fn backslash(rest: &[u8]) -> Option<(Letter, usize)> {
         b'\'' => '\'',
         b'\\' => '\\',
         b'/' => '/',
+        // So that a reader of Markdown sees the sign itself.
+        b'_' => '_',
         b'x' | b'X' => return hex_byte(rest.get(1..)?).map(|byte| (Letter::Byte(byte), 4)),
         b'0'..=b'3' => return octal(rest).map(|byte| (Letter::Byte(byte), 4)),
         b'U' if long_code(rest).is_some() => return long_code(rest).map(|c| (Letter::Char(c), 10)),
@@ -220,8 +222,9 @@ fn unclosed(rest: &[u8]) -> Option<(Letter, usize)> {
     Some((Letter::Char(letter), 2 + sign + count))
 }
 
-/// Signs of quoted-printable; `a=40` in a query is one too, and harmless. The last two are how JSON writes the two before them.
-const SOFT: [&str; 9] = ["=3D", "=40", "=2E", "=2D", "=20", "=\r\n", "=\n", "=\\r", "=\\n"];
+/// Signs of quoted-printable; `a=40` in a query is one too, and harmless. `=C3=` begins most letters that
+/// are none of ASCII. The last two are how JSON writes the two before them.
+const SOFT: [&str; 10] = ["=3D", "=40", "=2E", "=2D", "=20", "=C3=", "=\r\n", "=\n", "=\\r", "=\\n"];
 
 /// The signs, and two letters in a row of which the first is a digit or a letter.
 pub(crate) fn quoted_printable_signs() -> impl Iterator<Item = String> {
@@ -244,7 +247,8 @@ fn is_number(before: Option<&u8>, rest: &[u8]) -> bool {
         return false;
     }
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let letter = rest.get(digits).is_some_and(u8::is_ascii_alphabetic);
+    // In a row of letters the next one has a sign too.
+    let letter = rest.get(digits).is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'=');
     (digits >= 4 && !letter) || matches!(rest, [b'0'..=b'9', b'0'..=b'9', b'0'..=b'9', b'.' | b'%', b'0'..=b'9', ..])
 }
 

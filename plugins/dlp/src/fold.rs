@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization;
 
+use crate::alike;
 use crate::mapped::Mapped;
 
 pub(crate) enum Folded {
@@ -33,6 +34,7 @@ pub(crate) fn fold(c: char) -> Folded {
         // Marks over letters of ASCII with the other invisible ones: letters that have a form of their own keep it.
         0xad
         | 0x300..=0x36f
+        | 0x483..=0x489
         | 0x61c
         | 0x115f
         | 0x1160
@@ -42,6 +44,7 @@ pub(crate) fn fold(c: char) -> Folded {
         | 0x200b..=0x200f
         | 0x202a..=0x202e
         | 0x2060..=0x206f
+        | 0x20d0..=0x20f0
         | 0x3164
         | 0xfe00..=0xfe0f
         | 0xfeff
@@ -53,8 +56,11 @@ pub(crate) fn fold(c: char) -> Folded {
         0x2010..=0x2015 | 0x2043 | 0x2212 | 0xfe58 | 0xfe63 | 0xff0d => Folded::One('-'),
         0xb7 | 0x2022 | 0x2024 | 0x2027 | 0x2219 | 0x22c5 | 0x3002 | 0x30fb | 0xff61 | 0xff65 => Folded::One('.'),
         0x2044 | 0x2215 => Folded::One('/'),
+        0x2236 | 0xa789 | 0xfe13 => Folded::One(':'),
         0xff01..=0xff5e => char::from_u32(code - 0xfee0).map_or(Folded::Keep, Folded::One),
         // Circled digits that have no other form.
+        0x24ff => digit(0),
+        0x24f5..=0x24fd => digit(code - 0x24f4),
         0x2776..=0x277e | 0x2780..=0x2788 | 0x278a..=0x2792 => digit((code - 0x2775) % 10),
         0xaa
         | 0xb2
@@ -102,6 +108,11 @@ fn as_drawn(c: char, before: &str, behind: Option<&str>) -> char {
     if last || next { digit } else { c }
 }
 
+fn is_between_digits(before: &str, behind: Option<&str>) -> bool {
+    let digit = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_digit());
+    digit(before.bytes().next_back()) && digit(behind.and_then(|behind| behind.bytes().next()))
+}
+
 fn digit(value: u32) -> Folded {
     char::from_digit(value, 10).map_or(Folded::Keep, Folded::One)
 }
@@ -134,7 +145,8 @@ pub(crate) fn at(text: &[u8], at: usize) -> (usize, bool) {
         Some(character) => {
             let is_digit = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_digit);
             let drawn = drawn_like(character).is_some() && (is_digit(at.checked_sub(1)) || is_digit(Some(at + length)));
-            (length, drawn || !matches!(fold(character), Folded::Keep))
+            let folds = drawn || !matches!(fold(character), Folded::Keep);
+            (length, folds || alike::is_put_in(text, at..at + length, character))
         }
         None => (1, true),
     }
@@ -154,10 +166,20 @@ pub(crate) fn folded(text: &str) -> Option<Mapped> {
     }
     let (first, _) =
         text.char_indices().find(|(at, c)| !c.is_ascii() && self::at(text.as_bytes(), *at).1 || is_unseen(*c))?;
+    let mut word = alike::word(text.as_bytes(), first);
+    let first = word.as_ref().map_or(first, |word| word.start.min(first));
     let mut out = Mapped::same(text.get(..first)?, text.len());
     for (at, c) in text.char_indices().skip_while(|(at, _)| *at < first) {
         match fold(c) {
-            Folded::Keep => out.push(as_drawn(c, out.text(), text.get(at + c.len_utf8()..)), at),
+            Folded::Keep => {
+                let behind = text.get(at + c.len_utf8()..);
+                if alike::drawn_like(c).is_some() && word.as_ref().is_none_or(|word| word.end <= at) {
+                    word = alike::word(text.as_bytes(), at);
+                }
+                let put_in = word.as_ref().is_some_and(|word| word.contains(&at));
+                let letter = alike::drawn_like(c).filter(|_| put_in && !is_between_digits(out.text(), behind));
+                out.push(letter.unwrap_or_else(|| as_drawn(c, out.text(), behind)), at);
+            }
             Folded::Drop => {}
             Folded::One(c) => out.push(c, at),
             Folded::Many(letters, length) => {

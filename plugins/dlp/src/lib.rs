@@ -10,9 +10,13 @@
 //! is found is cut out of the raw bytes (`redaction`), so that everything else stays byte for byte.
 
 mod action;
+mod alike;
 mod apart;
+mod aside;
 mod check;
+mod cuts;
 mod detectors;
+mod dump;
 mod encoded;
 mod escapes;
 mod fold;

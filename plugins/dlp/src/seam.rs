@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{Blocked, Counts, Redaction};
+use crate::{Blocked, Counts, Redaction, cuts};
 
 /// How much of a text may have to wait for what follows.
 pub const LONGEST_TAIL: usize = 4096;
@@ -24,12 +24,16 @@ impl<'r, 'a> Seam<'r, 'a> {
     pub fn tail(&self, text: &str) -> Option<usize> {
         let floor = boundary(text, text.len().saturating_sub(LONGEST_TAIL));
         let near = text.get(floor..)?;
-        let mut open = self.open_block(near).or_else(|| open_value(near)).or_else(|| self.open_context(near))?;
+        let begins = |word: &[u8]| self.redaction.sets.iter().any(|set| set.has_literal(word));
+        let open_in = |text: &str| {
+            let value = open_value(text);
+            let cut = || cuts::open(text, value.unwrap_or(text.len()), begins);
+            self.open_block(text).or_else(cut).or(value).or_else(|| self.open_context(text))
+        };
+        let mut open = open_in(near)?;
         // What goes on is read up to here, so nothing may lie across: a value behind which a word is waiting, a key's last line,
         // the word that says what the value is which has begun.
-        let open_in =
-            |text: &str| self.open_block(text).or_else(|| open_value(text)).or_else(|| self.open_context(text));
-        while let Some(before) = near.get(..open).and_then(open_in) {
+        while let Some(before) = near.get(..open).and_then(open_in).filter(|before| *before < open) {
             open = before;
         }
         Some(floor + open)

@@ -305,7 +305,7 @@ fn escapes(text: &[u8], at: usize) -> bool {
     let next = |ahead: usize| text.get(at + ahead).copied().unwrap_or_default();
     match text.get(at) {
         Some(b'%') => next(1).is_ascii_hexdigit() && next(2).is_ascii_hexdigit(),
-        Some(b'\\') => matches!(next(1), b'u' | b'x' | b'U' | b'X' | b'/' | b'0'..=b'3'),
+        Some(b'\\') => matches!(next(1), b'u' | b'x' | b'U' | b'X' | b'/' | b'_' | b'0'..=b'3'),
         Some(b'&') => next(1) == b'#' || is_named(text.get(at + 1..).unwrap_or_default()),
         _ => false,
     }

@@ -84,6 +84,8 @@ pub enum Boundary {
     /// Nor a digit beyond a dash, dot, slash or `_`, or beyond the sign that stands between its own groups: a part of a longer row of
     /// numbers is none of its own.
     Number,
+    /// No letter or digit behind it. What begins like nothing else is seen behind a word too: `keyghp_...`.
+    End,
     /// Anything: the pattern says it itself.
     None,
 }

@@ -41,7 +41,7 @@ pub fn mac(text: &str) -> bool {
     let alike = digits.windows(2).all(|pair| pair.first() == pair.last());
     // `12:34:56:78:90:12` is somebody counting.
     let counted = digits.windows(2).all(|pair| matches!(pair, [one, next] if *next == one + 1 || (*one, *next) == (b'9', b'0') || (*one, *next) == (b'0', b'1')));
-    (pairs(':') || pairs('-') || dotted) && !alike && !counted
+    ([':', '-', '_', ' '].into_iter().any(pairs) || dotted) && !alike && !counted
 }
 
 fn hex(text: &str) -> bool {

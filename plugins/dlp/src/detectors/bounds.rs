@@ -6,14 +6,19 @@ use super::Boundary;
 
 /// Whether a match ends on both sides where its boundary says.
 pub(super) fn bounded(text: &[u8], boundary: Boundary, range: &Range<usize>) -> bool {
-    let bounded = !joins(text, boundary, range.start.checked_sub(1)) && !joins(text, boundary, Some(range.end));
+    let bounded = !joins_before(text, boundary, range.start) && !joins(text, boundary, Some(range.end));
     bounded && (boundary != Boundary::Number || !is_part(text, range))
 }
 
+/// Whether what stands before a match would belong to it.
+pub(super) fn joins_before(text: &[u8], boundary: Boundary, start: usize) -> bool {
+    boundary != Boundary::End && joins(text, boundary, start.checked_sub(1))
+}
+
 /// Whether what stands there would belong to the match.
-pub(super) fn joins(text: &[u8], boundary: Boundary, at: Option<usize>) -> bool {
+fn joins(text: &[u8], boundary: Boundary, at: Option<usize>) -> bool {
     at.and_then(|at| text.get(at)).is_some_and(|byte| match boundary {
-        Boundary::Word => byte.is_ascii_alphanumeric(),
+        Boundary::Word | Boundary::End => byte.is_ascii_alphanumeric(),
         Boundary::Token => byte.is_ascii_alphanumeric() || *byte == b'_',
         Boundary::Digit | Boundary::Number => byte.is_ascii_digit(),
         Boundary::None => false,

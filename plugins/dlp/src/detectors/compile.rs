@@ -13,6 +13,7 @@ use super::near::{LedTo, Near};
 use super::sieve::{Points, Sieve};
 use super::words::Words;
 use super::{Compiled, Context, Detectors, Problem, Rule, UNREAD};
+use crate::aside;
 use crate::escapes::quoted_printable_signs;
 use crate::spots::Least;
 use crate::{Boundary, Check, ContextWords, Severity, WrittenDetector};
@@ -214,7 +215,9 @@ impl Gathered {
         }
         let shut = begun.iter().map(|begun| begun.iter().all(|index| only_begins_words(&self.compiled, *index)));
         let mut shut: Vec<bool> = shut.collect();
-        for sign in quoted_printable_signs() {
+        let known: Vec<String> = needles.clone();
+        let signs = quoted_printable_signs().chain(aside::SIGNS.iter().map(|sign| (*sign).to_owned()));
+        for sign in signs.filter(|sign| !known.contains(sign)) {
             shut.push(false);
             needles.push(sign);
             begun.push(Vec::new());

@@ -8,9 +8,10 @@ use smallvec::SmallVec;
 use super::near::Lead;
 use super::seen::{Marks, Seen};
 use super::{Detectors, View, near};
+use crate::cuts::Pieces;
 use crate::mapped::{Mapped, small};
 use crate::spots::{Spot, spots};
-use crate::{Action, apart, encoded, escapes, fold};
+use crate::{Action, cuts, dump, encoded, escapes, fold};
 
 /// Something found, with its value as a reader would write it.
 #[derive(Debug, Clone)]
@@ -35,13 +36,13 @@ const PEELED_LAYERS: u8 = 6;
 /// All readings of a text together may be so many times as long as it.
 const BUDGET: usize = 4;
 /// Short texts may be read more often.
-const SMALL_CHANGE: usize = 4096;
+pub(super) const SMALL_CHANGE: usize = 4096;
 
 /// Signs that fill up what was encoded: two in base64, six in base32.
 const MOST_PADDING: usize = 6;
 
 #[derive(Clone, Copy)]
-struct Layers {
+pub(super) struct Layers {
     peel: u8,
     decode: u8,
 }
@@ -49,13 +50,19 @@ struct Layers {
 type Runs = SmallVec<[Range<usize>; 8]>;
 
 /// What a text holds that has to be read in another way.
-struct Leads {
+pub(super) struct Leads {
+    /// How much had been found before, elsewhere.
+    pub first: usize,
     /// May be encoded texts.
     runs: Runs,
     /// Bytes that are written one by one.
     pairs: Runs,
     /// Numbers with signs between their groups that numbers do not have.
-    apart: Runs,
+    pub apart: Runs,
+    /// Values that something cuts.
+    pub cut: SmallVec<[Pieces; 2]>,
+    /// Brackets around one sign, and what makes a text of a list of numbers.
+    pub signs: Runs,
 }
 
 impl Detectors {
@@ -113,10 +120,8 @@ impl Detectors {
         budget: &mut usize,
         out: &mut Vec<Found>,
     ) {
-        let Leads { runs, pairs, apart } = self.plain(text, key, view, out);
-        for range in apart {
-            self.regrouped(text, &range, key, out);
-        }
+        let leads = self.plain(text, key, view, out);
+        self.again(text, key, &leads, layers, budget, out);
         if let Some(peeled) = escapes::peeled(text) {
             let inner = peeled.text();
             if layers.peel == 0 || inner.len() > *budget {
@@ -132,12 +137,18 @@ impl Detectors {
                 }
             }
         }
-        for run in runs {
+        for run in leads.runs {
             self.decoded(text, run, key, layers, budget, out);
         }
-        for range in pairs {
-            if let Some(inner) = text.get(range.clone()).and_then(encoded::of_pairs) {
-                self.within(&inner, range, View::Hex, key, layers, budget, out);
+        let mut behind = 0;
+        for range in leads.pairs {
+            if range.start < behind {
+                continue;
+            }
+            let (range, written) = dump::whole(text, &range);
+            behind = range.end;
+            if let Some(inner) = encoded::of_pairs(&written) {
+                self.beside(text, &inner, range, key, layers, budget, out);
             }
         }
     }
@@ -165,7 +176,7 @@ impl Detectors {
 
     /// What a decoded text holds, found in the place of what it was decoded from.
     #[expect(clippy::too_many_arguments, reason = "one reading, all of which is passed on")]
-    fn within(
+    pub(super) fn within(
         &self,
         inner: &str,
         range: Range<usize>,
@@ -197,25 +208,25 @@ impl Detectors {
         Found { rule, start: small(range.start), end: small(range.end), view: View::Unread, value: text.into() }
     }
 
-    /// A number whose groups stand apart, read as it is usually written. What is found there beside it was found before.
-    fn regrouped(&self, text: &str, range: &Range<usize>, key: Option<&str>, out: &mut Vec<Found>) {
-        let written = apart::written(text, range);
-        let first = out.len();
-        self.plain(written.text(), key, View::Folded, out);
-        map_back(out, first, &written);
-        let mut at = 0;
-        out.retain(|one| {
-            at += 1;
-            at <= first || (one.range().start <= range.start && range.end <= one.range().end)
-        });
-    }
-
     /// The text as it stands. Returns what has to be read in another way.
-    fn plain(&self, text: &str, key: Option<&str>, view: View, out: &mut Vec<Found>) -> Leads {
+    pub(super) fn plain(&self, text: &str, key: Option<&str>, view: View, out: &mut Vec<Found>) -> Leads {
+        let first = out.len();
         let mut seen =
             Seen { set: self, text, key, view, out, marks: Marks::new(), spoken: None, may: None, tables: None };
+        let mut cut: SmallVec<[Pieces; 2]> = SmallVec::new();
+        let mut signs = Runs::new();
         self.literals.each(text.as_bytes(), |literal, start, end| {
-            for detector in self.begun.get(literal).into_iter().flatten() {
+            if let Some(pieces) = cuts::pieces(text.as_bytes(), &(start..end))
+                && cut.last().is_none_or(|last| last.first_cut() < pieces.first_cut())
+            {
+                cut.push(pieces);
+            }
+            let begun = self.begun.get(literal).map(Vec::as_slice).unwrap_or_default();
+            let sign = text.as_bytes().get(start..end).unwrap_or_default();
+            if matches!(sign, [b'[' | b'(' | b'{', ..] | [.., b'(' | b'[']) {
+                signs.push(start..end);
+            }
+            for detector in begun {
                 seen.try_at(*detector, start..end);
             }
             true
@@ -253,7 +264,7 @@ impl Detectors {
             true
         });
         runs.retain(|run| encoded::plausible(text.as_bytes().get(run.clone()).unwrap_or_default()));
-        Leads { runs, pairs, apart }
+        Leads { first, runs, pairs, apart, cut, signs }
     }
 
     pub(super) fn spoken(&self, text: &str, key: Option<&str>) -> SmallVec<[u64; 16]> {
@@ -300,11 +311,18 @@ impl Detectors {
     }
 }
 
-fn map_back(out: &mut [Found], first: usize, map: &Mapped) {
+pub(super) fn map_back(out: &mut [Found], first: usize, map: &Mapped) {
     for one in out.iter_mut().skip(first) {
         let range = map.origin(one.range());
         (one.start, one.end) = (small(range.start), small(range.end));
     }
+}
+
+/// With what indents or quotes the next line.
+fn is_line_break(gap: &[u8]) -> bool {
+    const WIDEST: usize = 24;
+    let gap = gap.strip_prefix(b"\r").unwrap_or(gap);
+    gap.len() <= WIDEST && gap.strip_prefix(b"\n").is_some_and(|gap| gap.iter().all(|byte| b" \t>".contains(byte)))
 }
 
 /// Mail breaks base64 into lines; they are one run.
@@ -312,9 +330,9 @@ fn join_lines(text: &[u8], runs: &mut Runs, run: Range<usize>) {
     if let Some(last) = runs.last_mut() {
         let gap = text.get(last.end..run.start).unwrap_or_default();
         let lines = text.get(last.clone()).unwrap_or_default();
-        let line = lines.len() - memchr::memrchr(b'\n', lines).map_or(0, |at| at + 1);
+        let line = lines.iter().rev().take_while(|byte| !byte.is_ascii_whitespace() && **byte != b'>').count();
         // Lines are broken at a width, in the middle of nothing: a token of its own with a word in the next line is no part of one.
-        if (gap == b"\n" || gap == b"\r\n") && (40..=128).contains(&line) && line.is_multiple_of(4) {
+        if is_line_break(gap) && (40..=128).contains(&line) && line.is_multiple_of(4) {
             last.end = run.end;
             return;
         }

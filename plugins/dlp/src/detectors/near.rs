@@ -202,7 +202,7 @@ impl Near {
             ),
             // Apart, because these begin with few bytes and those with nearly all.
             (|one| one.narrows, |_| true),
-            (|one| !one.narrows && one.boundary == Boundary::None, |_| true),
+            (|one| !one.narrows && matches!(one.boundary, Boundary::End | Boundary::None), |_| true),
         ];
         // Whoever asks for words nearby is seldom asked at all, and would keep the others' automata busy with every word.
         let ways = [(Lead::LongWord, false), (Lead::Number, false), (Lead::LongWord, true), (Lead::Number, true)];

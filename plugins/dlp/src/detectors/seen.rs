@@ -6,7 +6,7 @@ use regex_automata::meta::Regex;
 use regex_automata::{Anchored, Input};
 use smallvec::SmallVec;
 
-use super::bounds::{bounded, joins, whole_letters};
+use super::bounds::{bounded, joins_before, whole_letters};
 use super::context::Tables;
 use super::look::Found;
 use super::near::{Beginnings, Lead};
@@ -145,7 +145,7 @@ impl<'s> Seen<'s> {
         let Some(pattern) = &detector.pattern else {
             return;
         };
-        if detector.begins_with_anchor && joins(self.text.as_bytes(), detector.boundary, anchor.start.checked_sub(1)) {
+        if detector.begins_with_anchor && joins_before(self.text.as_bytes(), detector.boundary, anchor.start) {
             return;
         }
         if !self.is_spoken_of(index, detector) {

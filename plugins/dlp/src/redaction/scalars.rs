@@ -142,6 +142,10 @@ fn in_full(written: &str) -> Option<String> {
     if is_full(written) {
         return None;
     }
+    // Exactly: so many digits as a card may have are more than a float holds.
+    if let Some(whole) = written.strip_suffix(".0").filter(|whole| whole.bytes().all(|byte| byte.is_ascii_digit())) {
+        return Some(whole.to_owned());
+    }
     let number: f64 = written.parse().ok()?;
     (number.fract() == 0.0 && number.abs() < 1e20).then(|| format!("{number:.0}"))
 }
