@@ -202,7 +202,10 @@ fn strings(rest: &[u8]) -> Option<(usize, Sort)> {
         _ => Sort::Strings,
     };
     let at = blanks(at + sign);
-    rest.get(at..)?.starts_with(quote).then_some((at + quote.len(), sort))
+    // A tab alone stands between the columns of a table.
+    let between = rest.get(quote.len()..at)?;
+    let is_column = sort == Sort::Beside && between.contains(&b'\t') && !between.contains(&b'\n');
+    (!is_column && rest.get(at..)?.starts_with(quote)).then_some((at + quote.len(), sort))
 }
 
 fn emphasis(rest: &[u8]) -> Option<usize> {

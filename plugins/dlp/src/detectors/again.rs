@@ -85,8 +85,14 @@ impl Detectors {
             let (known, found) = out.split_at(first);
             let known = known.get(own..).unwrap_or_default();
             let begins = |one: &Found| self.compiled.get(usize::from(one.rule)).is_some_and(|rule| !rule.grouped);
+            // Of two strings beside each other the second may be a value of its own.
+            let own_value = |one: &Found| {
+                let behind = pieces.first_cut()..one.range().end;
+                known.iter().any(|known| behind.contains(&known.range().start))
+            };
             let over = |one: &Found| {
-                one.range().start < cut.start && cut.end < one.range().end && (!pieces.beside || begins(one))
+                let beside = !pieces.beside || (begins(one) && !own_value(one));
+                one.range().start < cut.start && cut.end < one.range().end && beside
             };
             let more: Vec<Found> = found
                 .iter()

@@ -40,6 +40,10 @@ fn a_value_is_found_in_strings_that_are_joined() {
     let list = expanded("['AKIA{base32:6}|{base32:10}']").replace('|', "', '");
     assert_eq!(told(&ALL, &format!("''.join({list})")).len(), 1);
     assert_eq!(told(&ALL, &format!("names = {list}")), []);
+    // Each a value, or a column, of its own.
+    let (slack, github) = (expanded("xoxb-123456789012-1234567890123-{alnum:24}"), expanded("ghp_{alnum:36}"));
+    assert_eq!(masked(&format!("\"{slack}\" \"{github}\"")), "\"[SLACK_TOKEN]\" \"[GITHUB_TOKEN]\"");
+    assert_eq!(masked(&format!("\"{github}\"\t\"orchard7Bridge\"")), "\"[GITHUB_TOKEN]\"\t\"orchard7Bridge\"");
 }
 
 #[test]
