@@ -128,7 +128,7 @@ impl GetSocketDigest for Wire {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
     use tokio::net::TcpListener;
 
     use super::*;
