@@ -11,7 +11,7 @@ use super::string::unescaped;
 use super::walk::Walk;
 use super::{Finding, Kind};
 use crate::mapped::Mapped;
-use crate::spots::{is_digit, is_separator};
+use crate::spots::{is_digit, is_separator, is_token};
 use crate::{Blocked, Severity};
 
 /// Longer lists of strings are lists, not pieces.
@@ -180,10 +180,25 @@ pub(super) fn cuts(before: &[u8], after: &[u8]) -> bool {
     if !is_part(*last) || !is_part(*next) {
         return false;
     }
+    // Asked of every two strings that are neighbours, so it is written to cost little.
     let mut edge = Edge::default();
-    let behind = after.iter().take(FAR).take_while(|byte| is_part(**byte));
-    let ahead = before.iter().rev().take(FAR).take_while(|byte| is_part(**byte));
-    ahead.chain(behind).any(|byte| edge.take(*byte))
+    for byte in before.iter().rev().take(FAR) {
+        if !is_part(*byte) {
+            break;
+        }
+        if edge.take(*byte) {
+            return true;
+        }
+    }
+    for byte in after.iter().take(FAR) {
+        if !is_part(*byte) {
+            break;
+        }
+        if edge.take(*byte) {
+            return true;
+        }
+    }
+    false
 }
 
 /// What the end of one piece and the beginning of the next are together.
@@ -207,8 +222,9 @@ fn is_number<'b>(mut bytes: impl Iterator<Item = &'b u8>) -> bool {
     bytes.find(|byte| !is_separator(**byte)).is_some_and(|byte| is_digit(*byte))
 }
 
+#[inline]
 fn is_part(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'=' | b'.' | b'@')
+    is_token(byte) || matches!(byte, b'.' | b'@')
 }
 
 /// Identifiers, times, digests and addresses of pages fill half of all answers, and are nobody's half.
