@@ -145,6 +145,40 @@ impl Known {
     }
 }
 
+/// What is done with whom an automaton names.
+enum Naming<'s> {
+    /// They may match anywhere in the text.
+    Once(&'s mut Bits),
+    /// Each beginning is remembered, but of those who are of no use.
+    Each(&'s Bits, &'s mut Known),
+    /// One is enough.
+    Nobody,
+}
+
+impl Naming<'_> {
+    /// `false` says enough.
+    fn name(&mut self, at: usize, index: u16) -> bool {
+        match self {
+            Self::Once(anywhere) => set(anywhere, index),
+            Self::Each(unasked, _) if has(unasked, index) => {}
+            Self::Each(_, known) => known.add(Named { at: small(at), index }),
+            Self::Nobody => return false,
+        }
+        true
+    }
+
+    /// Whether an automaton has nobody left to name.
+    fn knows_all(&self, group: &Group) -> bool {
+        matches!(self, Self::Once(anywhere) if group.of.iter().all(|index| has(anywhere, *index)))
+    }
+}
+
+/// How many bytes an automaton read, and whether it named anybody.
+struct Walked {
+    read: usize,
+    named: bool,
+}
+
 /// Where matches of a detector may begin.
 pub(super) enum Beginnings {
     Anywhere,
@@ -293,28 +327,20 @@ impl Near {
         if sorted.everybody {
             return;
         }
-        let is_short = text.len() <= SHORT;
         let Sorted { anywhere, unasked, budget, by_words, by_numbers, .. } = sorted;
         let known = if lead == Lead::LongWord { by_words } else { by_numbers };
-        let read = self.each(text, part, groups, budget, &mut |at, index| {
-            if is_short {
-                set(anywhere, index);
-            } else if !has(unasked, index) {
-                known.add(Named { at: small(at), index });
-            }
-            true
-        });
-        sorted.everybody = read.is_none();
+        let mut naming = if text.len() <= SHORT { Naming::Once(anywhere) } else { Naming::Each(unasked, known) };
+        sorted.everybody = self.each(text, part, groups, budget, &mut naming).is_none();
     }
 
-    /// Hands over every beginning in a part, and whose match begins there; `None` where that would take too long, or is enough.
+    /// Names whose match begins at each beginning in a part; `None` where that would take too long, or one is enough.
     fn each(
         &self,
         text: &[u8],
         part: Range<usize>,
-        groups: Groups,
+        mut groups: Groups,
         budget: &mut usize,
-        named: &mut impl FnMut(usize, u16) -> bool,
+        naming: &mut Naming<'_>,
     ) -> Option<()> {
         if groups == 0 || part.is_empty() {
             return Some(());
@@ -341,8 +367,11 @@ impl Near {
                 }
                 let Some((_, cache)) = caches.iter_mut().find(|(of, _)| *of == place) else { continue };
                 let input = Input::new(text).span(at..text.len()).anchored(Anchored::Yes);
-                let read = group.walk(cache, &input, &mut |index| named(at, index))?;
-                *budget = budget.checked_sub(read)?;
+                let walked = group.walk(cache, &input, at, naming)?;
+                *budget = budget.checked_sub(walked.read)?;
+                if walked.named && naming.knows_all(group) {
+                    groups &= !(1 << place);
+                }
             }
         }
         Some(())
@@ -390,7 +419,7 @@ impl Near {
             let part = part.start.max(*known)..part.end;
             *known = part.end.max(*known);
             let groups = groups & self.led_by(lead);
-            if self.each(text.as_bytes(), part, groups, &mut budget, &mut |_, _| false).is_none() {
+            if self.each(text.as_bytes(), part, groups, &mut budget, &mut Naming::Nobody).is_none() {
                 return false;
             }
         }
@@ -448,19 +477,21 @@ impl Group {
             .any(|state| self.automaton.next_eoi_state(&mut cache, state).map_or(true, |state| !state.is_dead()))
     }
 
-    /// Every detector that matches from where the input begins; how many bytes that took. `None` where that is not known, or where
-    /// `named` says enough.
+    /// Names every detector that matches from where the input begins, at this place. `None` where that is not known, or where one is
+    /// enough.
     #[inline]
-    fn walk(&self, cache: &mut Cache, input: &Input<'_>, named: &mut impl FnMut(u16) -> bool) -> Option<usize> {
+    fn walk(&self, cache: &mut Cache, input: &Input<'_>, at: usize, naming: &mut Naming<'_>) -> Option<Walked> {
         let text = input.haystack().get(input.start()..input.end())?;
+        let mut named = false;
         let mut state = self.automaton.start_state_forward(cache, input).ok()?;
-        for (at, byte) in text.iter().enumerate() {
+        for (read, byte) in (1..).zip(text) {
             state = self.automaton.next_state(cache, state, *byte).ok()?;
             if state.is_tagged() {
                 if state.is_match() {
-                    self.name(cache, state, named)?;
+                    named = true;
+                    self.name(cache, state, at, naming)?;
                 } else if state.is_dead() {
-                    return Some(at + 1);
+                    return Some(Walked { read, named });
                 } else if state.is_quit() {
                     return None;
                 }
@@ -468,16 +499,17 @@ impl Group {
         }
         let state = self.automaton.next_eoi_state(cache, state).ok()?;
         if state.is_match() {
-            self.name(cache, state, named)?;
+            named = true;
+            self.name(cache, state, at, naming)?;
         }
-        Some(text.len() + 1)
+        Some(Walked { read: text.len() + 1, named })
     }
 
     #[cold]
-    fn name(&self, cache: &Cache, state: LazyStateID, named: &mut impl FnMut(u16) -> bool) -> Option<()> {
+    fn name(&self, cache: &Cache, state: LazyStateID, at: usize, naming: &mut Naming<'_>) -> Option<()> {
         for index in 0..self.automaton.match_len(cache, state) {
             let pattern = self.automaton.match_pattern(cache, state, index);
-            let goes_on = self.of.get(pattern.as_usize()).is_none_or(|index| named(*index));
+            let goes_on = self.of.get(pattern.as_usize()).is_none_or(|index| naming.name(at, *index));
             goes_on.then_some(())?;
         }
         Some(())
