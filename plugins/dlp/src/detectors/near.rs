@@ -362,10 +362,11 @@ impl Near {
                 let place = left.trailing_zeros() as usize;
                 left &= left - 1;
                 let Some(group) = self.groups.get(place) else { continue };
-                if !caches.iter().any(|(of, _)| *of == place) {
+                let held = caches.iter().position(|(of, _)| *of == place).unwrap_or_else(|| {
                     caches.push((place, group.caches.get()));
-                }
-                let Some((_, cache)) = caches.iter_mut().find(|(of, _)| *of == place) else { continue };
+                    caches.len() - 1
+                });
+                let Some((_, cache)) = caches.get_mut(held) else { continue };
                 let input = Input::new(text).span(at..text.len()).anchored(Anchored::Yes);
                 let walked = group.walk(cache, &input, at, naming)?;
                 *budget = budget.checked_sub(walked.read)?;

@@ -99,31 +99,33 @@ impl Words {
     #[inline(never)]
     fn next<'t>(&self, state: &mut u32, text: &'t [u8]) -> Option<&'t [u8]> {
         let (columns, steps, first_end) = (&*self.columns, self.steps.as_slice(), self.first_end);
+        let step = |now: u32, byte: u8| steps.get(now as usize + column(columns, byte)).copied();
         let mut now = *state;
-        let mut step = |byte: u8| {
-            now = steps.get(now as usize + column(columns, byte)).copied().unwrap_or_default();
-            now >= first_end
-        };
         let mut rest = text;
         let behind = loop {
             // Four at once: half of a step would be to ask whether the text goes on.
             if let [one, two, three, four, more @ ..] = rest {
-                if step(*one) {
+                now = step(now, *one)?;
+                if now >= first_end {
                     break rest.get(1..);
                 }
-                if step(*two) {
+                now = step(now, *two)?;
+                if now >= first_end {
                     break rest.get(2..);
                 }
-                if step(*three) {
+                now = step(now, *three)?;
+                if now >= first_end {
                     break rest.get(3..);
                 }
-                if step(*four) {
+                now = step(now, *four)?;
+                if now >= first_end {
                     break Some(more);
                 }
                 rest = more;
             } else if let [one, more @ ..] = rest {
                 rest = more;
-                if step(*one) {
+                now = step(now, *one)?;
+                if now >= first_end {
                     break Some(rest);
                 }
             } else {

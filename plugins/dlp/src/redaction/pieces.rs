@@ -60,13 +60,15 @@ impl Walk<'_, '_> {
         let bytes = self.text.as_bytes();
         let piece = |(start, end): (usize, usize)| bytes.get(start..end).unwrap_or_default();
         let mut first = 0;
+        let mut known = None;
         for cut in 1..=list.len() {
+            let asked = known.take();
             let goes_on = match (list.get(cut - 1), list.get(cut)) {
                 _ if of == Neighbourhood::Pieces => cut < list.len() && across::goes_on(bytes, list, cut),
                 (Some(before), Some(after)) => {
                     let (before, after) = (piece(*before), piece(*after));
-                    let whole = || of == Neighbourhood::Members && (is_whole(before) || is_whole(after));
-                    cuts(before, after) && !whole()
+                    let mut whole = || asked.unwrap_or_else(|| is_whole(before)) || *known.insert(is_whole(after));
+                    cuts(before, after) && (of != Neighbourhood::Members || !whole())
                 }
                 _ => false,
             };
