@@ -11,6 +11,8 @@ use super::near::{self, Bits, Groups, Lead, LedTo, Near};
 use super::seen::{Marks, Seen, beginnings};
 use super::shapes::Shapes;
 use super::{Compiled, Detectors, Spoken, View, digits};
+use crate::escapes;
+use crate::mapped::small;
 use crate::spots::DigitRun;
 
 /// Why a place of a raw message deserves a look.
@@ -289,9 +291,14 @@ impl Detectors {
             return false;
         }
         let own = pointers.iter().filter(|one| one.set == set);
-        let mut literals = own.filter_map(|one| if let Why::Literal(literal) = one.why { Some(literal) } else { None });
-        if literals.any(|literal| self.may_begin(literal, held, text.len())) {
-            return false;
+        let literals = own.filter_map(|one| if let Why::Literal(literal) = one.why { Some(literal) } else { None });
+        let mut softened = false;
+        for literal in literals {
+            let begun = self.begun_by(literal);
+            softened |= begun.is_empty();
+            if self.may_begin(begun, held, text.len()) {
+                return false;
+            }
         }
         // Nothing in a UUID is a number.
         let shape = self.sieve.shapes.groups_in(text.as_bytes());
@@ -301,8 +308,8 @@ impl Detectors {
         }
         let place = |at: u32| (at as usize).saturating_sub(offset).min(text.len());
         let mut heard: Option<Heard<'n>> = None;
-        let mut named = Some(named);
-        let mut hear = || self.heard_in(text, held, named.take().and_then(|named| named()));
+        let (known, mut named) = if softened { (named(), None) } else { (None, Some(named)) };
+        let mut hear = || self.heard_in(text, held, named.take().map_or(known, |named| named()));
         let in_shape = shape.unwrap_or(Groups::MAX);
         let mut groups: Groups = 0;
         for (part, led) in self.sieve.led.iter().enumerate() {
@@ -342,18 +349,46 @@ impl Detectors {
             };
             Some((beginnings(&(place(one.start)..place(one.end))), lead))
         });
-        groups == 0 || self.near.names_nobody(text, parts, groups)
+        (groups == 0 || self.near.names_nobody(text, parts, groups))
+            && (!softened || self.peels_to_nothing(text, known))
     }
 
-    /// Whether a match of somebody who waits for this literal fits into a text with these kinds of bytes.
-    fn may_begin(&self, literal: u16, held: Kinds, length: usize) -> bool {
-        let begun = self.begun.get(usize::from(literal)).map(Vec::as_slice).unwrap_or_default();
+    /// The same for what a text in quoted-printable says: `page=20` in a query is one, and says no more than it did.
+    fn peels_to_nothing(&self, text: &str, named: Option<&Named>) -> bool {
+        // How the message writes a sign is not how it reads.
+        if text.contains('\\') {
+            return false;
+        }
+        let Some(peeled) = escapes::peeled(text) else { return true };
+        let inner = peeled.text();
+        if !inner.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')) {
+            return false;
+        }
+        let mut pointers: SmallVec<[Pointer; 8]> = SmallVec::new();
+        self.suspicious(inner.as_bytes(), |place, why| {
+            pointers.push(Pointer { start: small(place.start), end: small(place.end), set: 0, why });
+            true
+        });
+        // One layer is enough for a setting that looks like one.
+        let again = |one: &Pointer| matches!(one.why, Why::Literal(literal) if self.begun_by(literal).is_empty());
+        if pointers.iter().any(again) {
+            return false;
+        }
+        pointers.sort_by_key(|one| one.start);
+        self.leads_nowhere(inner, 0, 0, &pointers, || named)
+    }
+
+    fn begun_by(&self, literal: u16) -> &[u16] {
+        self.begun.get(usize::from(literal)).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether a match of one of these fits into a text with these kinds of bytes.
+    fn may_begin(&self, begun: &[u16], held: Kinds, length: usize) -> bool {
         let fits = |index: &u16| match self.sieve.needs.get(usize::from(*index)) {
             Some(Some(needs)) => needs.kinds & !held == 0 && needs.length <= length,
             _ => true,
         };
-        // Nobody waits for a sign of quoted-printable: it has to be decoded.
-        begun.is_empty() || begun.iter().any(fits)
+        begun.iter().any(fits)
     }
 
     /// Whose words stand in the text, or in the names around it.
@@ -419,13 +454,17 @@ mod tests {
     fn identifiers_times_and_digests_are_let_go_unless_somebody_looks_for_them() {
         let uuid = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
         let shipped = shipped(true);
-        for text in
-            [uuid, "2026-11-16T13:05:07.123Z", "9e3779b97f4a7c15f39cc0605cedc834120a2ced", "1731763199", "3237.25"]
-        {
+        let digest = "9e3779b97f4a7c15f39cc0605cedc834120a2ced";
+        let page = "https://docs.example.com/a/b?page=20";
+        for text in [uuid, "2026-11-16T13:05:07.123Z", digest, "1731763199", "3237.25", page] {
             assert!(let_go(&shipped, text, "created_at:"), "{text}");
         }
-        for (text, name) in [("4155552671", "phone number:"), ("4111111111111111", "id:"), ("+41 44 668 18 00", "id:")]
-        {
+        for (text, name) in [
+            ("4155552671", "phone number:"),
+            ("4111111111111111", "id:"),
+            ("+41 44 668 18 00", "id:"),
+            ("jo.doe=40a.example", "id:"),
+        ] {
             assert!(!let_go(&shipped, text, name), "{name} {text}");
         }
         let own = Detectors::compile(vec![WrittenDetector {
