@@ -81,7 +81,7 @@ pub(super) enum Lead {
 pub(super) struct Near {
     groups: Vec<Group>,
     /// For every two bytes, the groups that begin with them.
-    first: Vec<Groups>,
+    first: First,
     /// For each byte, the groups that may begin behind it.
     behind: Box<[Groups; 256]>,
     /// Those that long words lead to.
@@ -217,7 +217,7 @@ impl Near {
     pub fn new(led_to: &[LedTo], detectors: usize) -> Self {
         let none: Bits = SmallVec::from_elem(0, detectors.div_ceil(64));
         let behind = Box::new([0; 256]);
-        let (groups, first, unknown) = (Vec::new(), Vec::new(), none.clone());
+        let (groups, first, unknown) = (Vec::new(), First::default(), none.clone());
         let mut near = Self { groups, first, behind, by_words: 0, waiting: 0, unknown, required: none };
         for one in led_to {
             set(&mut near.unknown, one.index);
@@ -251,8 +251,7 @@ impl Near {
             let Some(automaton) = together.filter(|_| !own.is_empty()) else { continue };
             let of: Vec<u16> = own.iter().map(|one| one.index).collect();
             let bit = 1 << near.groups.len();
-            near.first.resize(PAIRS, 0);
-            mark_first_bytes(&automaton, bit, &mut near.first);
+            near.first.mark(&automaton, bit);
             for (byte, places) in (0..=u8::MAX).zip(near.behind.iter_mut()) {
                 *places |= if behind(byte) { bit } else { 0 };
             }
@@ -351,12 +350,11 @@ impl Near {
         for (at, byte) in (part.start..).zip(bytes) {
             // The last byte of a text is a beginning like any other.
             let open = groups & at_byte(&self.behind, before);
-            before = *byte;
+            let behind = std::mem::replace(&mut before, *byte);
             if open == 0 {
                 continue;
             }
-            let pair = text.get(at + 1).map(|next| usize::from(*byte) << 8 | usize::from(*next));
-            let first = pair.and_then(|pair| self.first.get(pair)).copied().unwrap_or(Groups::MAX);
+            let first = text.get(at + 1).map_or(Groups::MAX, |next| self.first.groups(behind, *byte, *next));
             let mut left = open & first;
             while left != 0 {
                 let place = left.trailing_zeros() as usize;
@@ -549,12 +547,62 @@ fn automaton(patterns: &[&str]) -> Option<DFA> {
 /// Every two bytes.
 const PAIRS: usize = 1 << 16;
 
+/// The automata that a match may begin in, by its first two bytes: many ask for the edge of a word, so there is a table for what
+/// stands behind a letter, one for the rest, and one for where it is not known which.
+#[derive(Default)]
+struct First(Vec<Groups>);
+
+/// Which of the tables: behind this byte.
+static TABLES: [u8; 256] = tables();
+const OUTSIDE: usize = 0;
+const INSIDE: usize = 1;
+const EITHER: usize = 2;
+
+#[expect(clippy::indexing_slicing, clippy::cast_possible_truncation, reason = "computed when compiled")]
+const fn tables() -> [u8; 256] {
+    let mut tables = [OUTSIDE as u8; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let own = byte as u8;
+        if own >= 0x80 {
+            tables[byte] = EITHER as u8;
+        } else if own.is_ascii_alphanumeric() || own == b'_' {
+            tables[byte] = INSIDE as u8;
+        }
+        byte += 1;
+    }
+    tables
+}
+
+impl First {
+    #[inline]
+    #[expect(clippy::indexing_slicing, reason = "the table has a place for every byte")]
+    fn groups(&self, behind: u8, byte: u8, next: u8) -> Groups {
+        let pair = usize::from(byte) << 8 | usize::from(next);
+        let table = usize::from(TABLES[behind as usize]);
+        self.0.get(table * PAIRS + pair).copied().unwrap_or(Groups::MAX)
+    }
+
+    fn mark(&mut self, automaton: &DFA, bit: Groups) {
+        self.0.resize(3 * PAIRS, 0);
+        let all = [None, Some(b' '), Some(b'\n'), Some(b'\r'), Some(b'a')];
+        for (place, table) in self.0.chunks_exact_mut(PAIRS).enumerate() {
+            let behind = match place {
+                OUTSIDE => all.get(..4),
+                INSIDE => all.get(4..),
+                _ => Some(&all[..]),
+            };
+            mark_first_bytes(automaton, behind.unwrap_or(&all), bit, table);
+        }
+    }
+}
+
 /// Marks the bytes, two by two, that a match begins with. Asked of the automaton itself, behind every kind of byte that it tells apart.
-fn mark_first_bytes(automaton: &DFA, bit: Groups, first: &mut [Groups]) {
+fn mark_first_bytes(automaton: &DFA, behind: &[Option<u8>], bit: Groups, first: &mut [Groups]) {
     let mut cache = automaton.create_cache();
     for (byte, pairs) in (0..=u8::MAX).zip(first.chunks_exact_mut(256)) {
         let mut states: SmallVec<[LazyStateID; 8]> = SmallVec::new();
-        for before in [None, Some(b' '), Some(b'a'), Some(b'\n'), Some(b'\r')] {
+        for before in behind {
             let text = [before.unwrap_or(b' '), byte];
             let text = text.get(usize::from(before.is_none())..).unwrap_or_default();
             let input = Input::new(text).span(text.len() - 1..text.len()).anchored(Anchored::Yes);
