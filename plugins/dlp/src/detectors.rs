@@ -24,8 +24,8 @@ use crate::spots::{self, Least, Spot};
 use crate::{Action, Boundary, Check, Keep, Severity, WrittenDetector, encoded};
 pub(crate) use block::{GAP, LONGEST, RUN};
 use context::Context;
-pub(crate) use near::Bits;
-pub(crate) use sieve::{Pointer, Why};
+use near::Bits;
+pub(crate) use sieve::{Named, Pointer, Why};
 use words::Words;
 
 /// What is wrong with a written detector.
@@ -102,14 +102,29 @@ pub struct Detectors {
     windows: Vec<u16>,
     /// Those that go on until something ends them.
     blocks: Vec<u16>,
-    /// The words that detectors ask to stand nearby, all in one, and who asks for each.
-    asked: Option<Words>,
-    asked_by: Vec<Vec<u16>>,
+    /// The words that mean something nearby, all in one, and to whom each does.
+    words_nearby: Option<Words>,
+    nearby: Vec<Nearby>,
     /// Tenants' patterns that no anchor leads to.
     everywhere: Vec<u16>,
     near: near::Near,
     sieve: sieve::Sieve,
     least: Least,
+}
+
+/// Whom a word nearby means something to.
+#[derive(Default)]
+struct Nearby {
+    /// They wait for it.
+    asked_by: Vec<u16>,
+    /// For them it makes something else of what they found.
+    denied_by: Vec<u16>,
+}
+
+/// Whose words stand in a text or its key.
+struct Spoken {
+    asked: Bits,
+    denied: Bits,
 }
 
 struct Compiled {
@@ -215,8 +230,8 @@ impl Detectors {
     }
 
     /// Whose words stand in the names around a value.
-    pub(crate) fn spoken_in(&self, names: &str) -> Bits {
-        self.spoken(names, None)
+    pub(crate) fn spoken_in(&self, names: &str) -> Named {
+        self.sieve.named(self.spoken(names, None).asked)
     }
 
     /// Whether a literal that some detector begins with stands in these bytes.

@@ -112,6 +112,12 @@ const ENOUGH: usize = 18;
 fn begins_as_base64(piece: &[u8]) -> bool {
     /// So many say no of nearly everything that is none.
     const SOON: usize = 4;
+    if let [one, two, three, ..] = piece
+        && let (Some(one), Some(two), Some(three)) = (value(*one), value(*two), value(*three))
+        && !may_begin(one << 2 | two >> 4, (two << 4 | three >> 2) & 0xff)
+    {
+        return false;
+    }
     let mut first = [0; ENOUGH];
     let mut count = 0;
     let mut bits: u32 = 0;
@@ -148,6 +154,13 @@ fn begins_as_base64(piece: &[u8]) -> bool {
 /// The end of a line, and what indents or quotes the next one.
 fn is_break(letter: u8) -> bool {
     matches!(letter, b'\r' | b'\n' | b' ' | b'\t' | b'>')
+}
+
+/// Told from the first two bytes: half of all identifiers and digests end here.
+fn may_begin(first: u32, second: u32) -> bool {
+    let begins = |byte: u32| matches!(byte, 9 | 10 | 13 | 0x20..=0x7e | 0xc2..=0xf4);
+    let goes_on = if first < 0x80 { begins(second) } else { matches!(second, 0x80..=0xbf) };
+    begins(first) && goes_on
 }
 
 fn is_shown(byte: u8) -> bool {

@@ -11,9 +11,9 @@ pub(crate) fn peeled(text: &str) -> Option<Mapped> {
     let bytes = text.as_bytes();
     let printable = quoted_printable(bytes);
     let tagged = memchr::memchr_iter(b'<', bytes).any(|at| markup::is_cut(bytes, at));
-    let begins =
-        |byte: &u8| matches!(byte, b'%' | b'\\' | b'&') || (printable && *byte == b'=') || (tagged && *byte == b'<');
-    let mut at = bytes.iter().position(begins)?;
+    let also = |sign: u8, is_one: bool| if is_one { memchr::memchr(sign, bytes) } else { None };
+    let begins = [memchr::memchr3(b'%', b'\\', b'&', bytes), also(b'=', printable), also(b'<', tagged)];
+    let mut at = begins.into_iter().flatten().min()?;
     let mut out: Vec<u8> = Vec::with_capacity(bytes.len());
     let mut from: Vec<u32> = Vec::with_capacity(bytes.len() + 1);
     out.extend_from_slice(bytes.get(..at)?);

@@ -116,14 +116,21 @@ fn class(byte: u8) -> u8 {
     CLASSES[byte as usize]
 }
 
+#[inline]
 pub(crate) fn is_digit(byte: u8) -> bool {
     class(byte) & DIGIT != 0
+}
+
+#[inline]
+pub(crate) fn is_token(byte: u8) -> bool {
+    class(byte) & TOKEN != 0
 }
 
 fn is_hex(byte: u8) -> bool {
     class(byte) & HEX != 0
 }
 
+#[inline]
 pub(crate) fn is_separator(byte: u8) -> bool {
     class(byte) & SEPARATOR != 0
 }
@@ -151,7 +158,7 @@ pub(crate) fn spots(text: &[u8], least: &Least, mut found: impl FnMut(Spot) -> b
                     }
                     at = end;
                 } else {
-                    at += 1;
+                    at = end_of_letters(text, at + 1);
                 }
                 kind = text.get(at).map_or(0, |next| class(*next));
             }
@@ -162,7 +169,7 @@ pub(crate) fn spots(text: &[u8], least: &Least, mut found: impl FnMut(Spot) -> b
                 if !pairs.take(start, at, &mut found) {
                     return;
                 }
-            } else if !pairs.end(&mut found) {
+            } else if pairs.count > 0 && !pairs.end(&mut found) {
                 return;
             }
             continue;
@@ -247,6 +254,14 @@ fn end_of_digits(text: &[u8], mut at: usize) -> usize {
         at += 1;
     }
     at
+}
+
+/// Of what stands in tokens beside digits.
+#[inline]
+fn end_of_letters(text: &[u8], from: usize) -> usize {
+    let rest = text.get(from..).unwrap_or_default();
+    let end = rest.iter().position(|byte| class(*byte) & (TOKEN | DIGIT) != TOKEN);
+    end.map_or(text.len(), |letters| from + letters)
 }
 
 /// Takes digits in a row into the run that is open, or begins another.

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::near::{LedTo, Near};
 use super::sieve::{Points, Sieve};
 use super::words::Words;
-use super::{Compiled, Context, Detectors, Problem, Rule, UNREAD};
+use super::{Compiled, Context, Detectors, Nearby, Problem, Rule, UNREAD};
 use crate::aside;
 use crate::escapes::quoted_printable_signs;
 use crate::spots::Least;
@@ -51,7 +51,8 @@ struct Gathered {
     blocks: Vec<u16>,
     everywhere: Vec<u16>,
     led_to: Vec<LedTo>,
-    asked: BTreeMap<String, Vec<u16>>,
+    /// Words that some wait for, and words that make something else of what others found.
+    words_nearby: BTreeMap<String, Nearby>,
 }
 
 pub(super) fn compile(written: Vec<WrittenDetector>) -> Result<Detectors, Vec<Problem>> {
@@ -117,7 +118,10 @@ impl Gathered {
         let context = self.context(&id, "context", one.context.as_ref());
         let unless = self.context(&id, "unless", one.unless.as_ref());
         for word in one.context.iter().filter(|context| context.required).flat_map(|context| &context.words) {
-            self.asked.entry(word.to_ascii_lowercase()).or_default().push(index);
+            self.words_nearby.entry(word.to_ascii_lowercase()).or_default().asked_by.push(index);
+        }
+        for word in one.unless.iter().flat_map(|unless| &unless.words) {
+            self.words_nearby.entry(word.to_ascii_lowercase()).or_default().denied_by.push(index);
         }
         if let Some((least, most)) = one.digits {
             if least < 4 || most < least || most > 64 {
@@ -229,13 +233,9 @@ impl Gathered {
         } else {
             Some(AhoCorasick::builder().ascii_case_insensitive(true).build(&self.words).map_err(built)?)
         };
-        let asked_words: Vec<String> = self.asked.keys().cloned().collect();
-        let mut asked = None;
-        let mut asked_by = Vec::new();
-        if !self.asked.is_empty() {
-            asked = Some(Words::new(&asked_words).map_err(built)?);
-            asked_by = self.asked.into_values().collect();
-        }
+        let nearby: Vec<String> = self.words_nearby.keys().cloned().collect();
+        let words_nearby = if nearby.is_empty() { None } else { Some(Words::new(&nearby).map_err(built)?) };
+        let asked = self.words_nearby.iter().filter(|(_, who)| !who.asked_by.is_empty()).map(|(word, _)| word);
         let windows = self.compiled.iter().filter_map(|one| one.window).map(|(least, _)| least);
         let least = Least {
             digits: self.digits.iter().map(|(least, _)| *least).chain(windows).min().unwrap_or(u32::MAX),
@@ -246,7 +246,7 @@ impl Gathered {
         };
         let near = Near::new(&self.led_to, self.compiled.len());
         Ok(Detectors {
-            sieve: Sieve::new(&self.led_to, &near, &self.compiled, &self.patterns, asked_words.iter()),
+            sieve: Sieve::new(&self.led_to, &near, &self.compiled, &self.patterns, asked),
             near,
             shortest_run: self.runs.iter().map(|(least, _)| *least).min().unwrap_or(usize::MAX),
             rules: self.rules,
@@ -264,8 +264,8 @@ impl Gathered {
             colons: self.colons,
             windows: self.windows,
             blocks: self.blocks,
-            asked,
-            asked_by,
+            words_nearby,
+            nearby: self.words_nearby.into_values().collect(),
             everywhere: self.everywhere,
             least,
         })

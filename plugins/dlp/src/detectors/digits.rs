@@ -8,7 +8,7 @@ use super::{Compiled, Detectors};
 use crate::spots::{DigitRun, is_digit};
 
 /// Letters of a UUID.
-const UUID: usize = 36;
+pub(super) const UUID: usize = 36;
 
 /// Hands every window of a run to `candidate` that a detector wants, longest first from each group of digits; a window that is
 /// taken (`true`) ends the search before its end.
@@ -45,14 +45,12 @@ pub(super) fn windows(text: &str, run: DigitRun, wanted: (u32, u32), mut candida
 
 fn groups(bytes: &[u8], run: DigitRun) -> SmallVec<[Range<usize>; 8]> {
     let mut groups: SmallVec<[Range<usize>; 8]> = SmallVec::new();
-    for at in run.start..run.end {
-        if !bytes.get(at).is_some_and(|byte| is_digit(*byte)) {
-            continue;
-        }
-        match groups.last_mut() {
-            Some(last) if last.end == at => last.end += 1,
-            _ => groups.push(at..at + 1),
-        }
+    let mut at = run.start;
+    let rest = |at: usize| bytes.get(at..run.end).unwrap_or_default();
+    while let Some(signs) = rest(at).iter().position(|byte| is_digit(*byte)) {
+        let start = at + signs;
+        at = start + rest(start).iter().take_while(|byte| is_digit(**byte)).count();
+        groups.push(start..at);
     }
     groups
 }

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::near::Lead;
 use super::seen::{Marks, Seen};
-use super::{Detectors, View, near};
+use super::{Detectors, Spoken, View, near};
 use crate::cuts::Pieces;
 use crate::mapped::{Mapped, small};
 use crate::spots::{Spot, spots};
@@ -244,15 +244,19 @@ impl Detectors {
             match spot {
                 Spot::At(at) => self.at.iter().for_each(|detector| seen.try_at(*detector, at..at + 1)),
                 Spot::Colons { start, end, count } if seen.anything_near(&(start..end), Lead::Number) => {
-                    for (_, detector) in self.colons.iter().filter(|(least, _)| count >= *least) {
-                        seen.try_near(*detector, start..end, Lead::Number);
+                    for (least, detector) in &self.colons {
+                        if count >= *least && seen.may_match(*detector) {
+                            seen.try_near(*detector, start..end, Lead::Number);
+                        }
                     }
                 }
                 Spot::Digits(run) => seen.digits(run),
                 Spot::Run { start, end } => {
                     if end - start >= self.shortest_run && seen.anything_near(&(start..end), Lead::LongWord) {
-                        for (_, detector) in self.runs.iter().filter(|(least, _)| end - start >= *least) {
-                            seen.try_near(*detector, start..end, Lead::LongWord);
+                        for (least, detector) in &self.runs {
+                            if end - start >= *least && seen.may_match(*detector) {
+                                seen.try_near(*detector, start..end, Lead::LongWord);
+                            }
                         }
                     }
                     join_lines(text.as_bytes(), &mut runs, start..end);
@@ -267,16 +271,21 @@ impl Detectors {
         Leads { first, runs, pairs, apart, cut, signs }
     }
 
-    pub(super) fn spoken(&self, text: &str, key: Option<&str>) -> SmallVec<[u64; 16]> {
-        let mut bits: SmallVec<[u64; 16]> = SmallVec::from_elem(0, self.compiled.len().div_ceil(64));
-        let Some(asked) = &self.asked else { return bits };
+    /// Whose words stand in a text or its key, wherever.
+    pub(super) fn spoken(&self, text: &str, key: Option<&str>) -> Spoken {
+        let nobody = || SmallVec::from_elem(0, self.compiled.len().div_ceil(64));
+        let mut spoken = Spoken { asked: nobody(), denied: nobody() };
+        let Some(words) = &self.words_nearby else { return spoken };
         for part in [Some(text), key].into_iter().flatten() {
-            asked.each(part.as_bytes(), |word, _, _| {
-                self.asked_by.get(word).into_iter().flatten().for_each(|index| near::set(&mut bits, *index));
+            words.each(part.as_bytes(), |word, _, _| {
+                if let Some(nearby) = self.nearby.get(word) {
+                    nearby.asked_by.iter().for_each(|index| near::set(&mut spoken.asked, *index));
+                    nearby.denied_by.iter().for_each(|index| near::set(&mut spoken.denied, *index));
+                }
                 true
             });
         }
-        bits
+        spoken
     }
 
     /// Of two that overlap the surer stays, or the one with the stricter action, or the more severe, or the longer, or the one of the

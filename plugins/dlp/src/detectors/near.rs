@@ -81,7 +81,7 @@ pub(super) enum Lead {
 pub(super) struct Near {
     groups: Vec<Group>,
     /// For every two bytes, the groups that begin with them.
-    first: Vec<Groups>,
+    first: First,
     /// For each byte, the groups that may begin behind it.
     behind: Box<[Groups; 256]>,
     /// Those that long words lead to.
@@ -145,6 +145,40 @@ impl Known {
     }
 }
 
+/// What is done with whom an automaton names.
+enum Naming<'s> {
+    /// They may match anywhere in the text.
+    Once(&'s mut Bits),
+    /// Each beginning is remembered, but of those who are of no use.
+    Each(&'s Bits, &'s mut Known),
+    /// One is enough.
+    Nobody,
+}
+
+impl Naming<'_> {
+    /// `false` says enough.
+    fn name(&mut self, at: usize, index: u16) -> bool {
+        match self {
+            Self::Once(anywhere) => set(anywhere, index),
+            Self::Each(unasked, _) if has(unasked, index) => {}
+            Self::Each(_, known) => known.add(Named { at: small(at), index }),
+            Self::Nobody => return false,
+        }
+        true
+    }
+
+    /// Whether an automaton has nobody left to name.
+    fn knows_all(&self, group: &Group) -> bool {
+        matches!(self, Self::Once(anywhere) if group.of.iter().all(|index| has(anywhere, *index)))
+    }
+}
+
+/// How many bytes an automaton read, and whether it named anybody.
+struct Walked {
+    read: usize,
+    named: bool,
+}
+
 /// Where matches of a detector may begin.
 pub(super) enum Beginnings {
     Anywhere,
@@ -183,7 +217,7 @@ impl Near {
     pub fn new(led_to: &[LedTo], detectors: usize) -> Self {
         let none: Bits = SmallVec::from_elem(0, detectors.div_ceil(64));
         let behind = Box::new([0; 256]);
-        let (groups, first, unknown) = (Vec::new(), Vec::new(), none.clone());
+        let (groups, first, unknown) = (Vec::new(), First::default(), none.clone());
         let mut near = Self { groups, first, behind, by_words: 0, waiting: 0, unknown, required: none };
         for one in led_to {
             set(&mut near.unknown, one.index);
@@ -217,8 +251,7 @@ impl Near {
             let Some(automaton) = together.filter(|_| !own.is_empty()) else { continue };
             let of: Vec<u16> = own.iter().map(|one| one.index).collect();
             let bit = 1 << near.groups.len();
-            near.first.resize(PAIRS, 0);
-            mark_first_bytes(&automaton, bit, &mut near.first);
+            near.first.mark(&automaton, bit);
             for (byte, places) in (0..=u8::MAX).zip(near.behind.iter_mut()) {
                 *places |= if behind(byte) { bit } else { 0 };
             }
@@ -293,28 +326,20 @@ impl Near {
         if sorted.everybody {
             return;
         }
-        let is_short = text.len() <= SHORT;
         let Sorted { anywhere, unasked, budget, by_words, by_numbers, .. } = sorted;
         let known = if lead == Lead::LongWord { by_words } else { by_numbers };
-        let read = self.each(text, part, groups, budget, &mut |at, index| {
-            if is_short {
-                set(anywhere, index);
-            } else if !has(unasked, index) {
-                known.add(Named { at: small(at), index });
-            }
-            true
-        });
-        sorted.everybody = read.is_none();
+        let mut naming = if text.len() <= SHORT { Naming::Once(anywhere) } else { Naming::Each(unasked, known) };
+        sorted.everybody = self.each(text, part, groups, budget, &mut naming).is_none();
     }
 
-    /// Hands over every beginning in a part, and whose match begins there; `None` where that would take too long, or is enough.
+    /// Names whose match begins at each beginning in a part; `None` where that would take too long, or one is enough.
     fn each(
         &self,
         text: &[u8],
         part: Range<usize>,
-        groups: Groups,
+        mut groups: Groups,
         budget: &mut usize,
-        named: &mut impl FnMut(usize, u16) -> bool,
+        naming: &mut Naming<'_>,
     ) -> Option<()> {
         if groups == 0 || part.is_empty() {
             return Some(());
@@ -325,24 +350,27 @@ impl Near {
         for (at, byte) in (part.start..).zip(bytes) {
             // The last byte of a text is a beginning like any other.
             let open = groups & at_byte(&self.behind, before);
-            before = *byte;
+            let behind = std::mem::replace(&mut before, *byte);
             if open == 0 {
                 continue;
             }
-            let pair = text.get(at + 1).map(|next| usize::from(*byte) << 8 | usize::from(*next));
-            let first = pair.and_then(|pair| self.first.get(pair)).copied().unwrap_or(Groups::MAX);
+            let first = text.get(at + 1).map_or(Groups::MAX, |next| self.first.groups(behind, *byte, *next));
             let mut left = open & first;
             while left != 0 {
                 let place = left.trailing_zeros() as usize;
                 left &= left - 1;
                 let Some(group) = self.groups.get(place) else { continue };
-                if !caches.iter().any(|(of, _)| *of == place) {
+                let held = caches.iter().position(|(of, _)| *of == place).unwrap_or_else(|| {
                     caches.push((place, group.caches.get()));
-                }
-                let Some((_, cache)) = caches.iter_mut().find(|(of, _)| *of == place) else { continue };
+                    caches.len() - 1
+                });
+                let Some((_, cache)) = caches.get_mut(held) else { continue };
                 let input = Input::new(text).span(at..text.len()).anchored(Anchored::Yes);
-                let read = group.walk(cache, &input, &mut |index| named(at, index))?;
-                *budget = budget.checked_sub(read)?;
+                let walked = group.walk(cache, &input, at, naming)?;
+                *budget = budget.checked_sub(walked.read)?;
+                if walked.named && naming.knows_all(group) {
+                    groups &= !(1 << place);
+                }
             }
         }
         Some(())
@@ -390,7 +418,7 @@ impl Near {
             let part = part.start.max(*known)..part.end;
             *known = part.end.max(*known);
             let groups = groups & self.led_by(lead);
-            if self.each(text.as_bytes(), part, groups, &mut budget, &mut |_, _| false).is_none() {
+            if self.each(text.as_bytes(), part, groups, &mut budget, &mut Naming::Nobody).is_none() {
                 return false;
             }
         }
@@ -448,19 +476,21 @@ impl Group {
             .any(|state| self.automaton.next_eoi_state(&mut cache, state).map_or(true, |state| !state.is_dead()))
     }
 
-    /// Every detector that matches from where the input begins; how many bytes that took. `None` where that is not known, or where
-    /// `named` says enough.
+    /// Names every detector that matches from where the input begins, at this place. `None` where that is not known, or where one is
+    /// enough.
     #[inline]
-    fn walk(&self, cache: &mut Cache, input: &Input<'_>, named: &mut impl FnMut(u16) -> bool) -> Option<usize> {
+    fn walk(&self, cache: &mut Cache, input: &Input<'_>, at: usize, naming: &mut Naming<'_>) -> Option<Walked> {
         let text = input.haystack().get(input.start()..input.end())?;
+        let mut named = false;
         let mut state = self.automaton.start_state_forward(cache, input).ok()?;
-        for (at, byte) in text.iter().enumerate() {
+        for (read, byte) in (1..).zip(text) {
             state = self.automaton.next_state(cache, state, *byte).ok()?;
             if state.is_tagged() {
                 if state.is_match() {
-                    self.name(cache, state, named)?;
+                    named = true;
+                    self.name(cache, state, at, naming)?;
                 } else if state.is_dead() {
-                    return Some(at + 1);
+                    return Some(Walked { read, named });
                 } else if state.is_quit() {
                     return None;
                 }
@@ -468,16 +498,17 @@ impl Group {
         }
         let state = self.automaton.next_eoi_state(cache, state).ok()?;
         if state.is_match() {
-            self.name(cache, state, named)?;
+            named = true;
+            self.name(cache, state, at, naming)?;
         }
-        Some(text.len() + 1)
+        Some(Walked { read: text.len() + 1, named })
     }
 
     #[cold]
-    fn name(&self, cache: &Cache, state: LazyStateID, named: &mut impl FnMut(u16) -> bool) -> Option<()> {
+    fn name(&self, cache: &Cache, state: LazyStateID, at: usize, naming: &mut Naming<'_>) -> Option<()> {
         for index in 0..self.automaton.match_len(cache, state) {
             let pattern = self.automaton.match_pattern(cache, state, index);
-            let goes_on = self.of.get(pattern.as_usize()).is_none_or(|index| named(*index));
+            let goes_on = self.of.get(pattern.as_usize()).is_none_or(|index| naming.name(at, *index));
             goes_on.then_some(())?;
         }
         Some(())
@@ -516,12 +547,62 @@ fn automaton(patterns: &[&str]) -> Option<DFA> {
 /// Every two bytes.
 const PAIRS: usize = 1 << 16;
 
+/// The automata that a match may begin in, by its first two bytes: many ask for the edge of a word, so there is a table for what
+/// stands behind a letter, one for the rest, and one for where it is not known which.
+#[derive(Default)]
+struct First(Vec<Groups>);
+
+/// Which of the tables: behind this byte.
+static TABLES: [u8; 256] = tables();
+const OUTSIDE: usize = 0;
+const INSIDE: usize = 1;
+const EITHER: usize = 2;
+
+#[expect(clippy::indexing_slicing, clippy::cast_possible_truncation, reason = "computed when compiled")]
+const fn tables() -> [u8; 256] {
+    let mut tables = [OUTSIDE as u8; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let own = byte as u8;
+        if own >= 0x80 {
+            tables[byte] = EITHER as u8;
+        } else if own.is_ascii_alphanumeric() || own == b'_' {
+            tables[byte] = INSIDE as u8;
+        }
+        byte += 1;
+    }
+    tables
+}
+
+impl First {
+    #[inline]
+    #[expect(clippy::indexing_slicing, reason = "the table has a place for every byte")]
+    fn groups(&self, behind: u8, byte: u8, next: u8) -> Groups {
+        let pair = usize::from(byte) << 8 | usize::from(next);
+        let table = usize::from(TABLES[behind as usize]);
+        self.0.get(table * PAIRS + pair).copied().unwrap_or(Groups::MAX)
+    }
+
+    fn mark(&mut self, automaton: &DFA, bit: Groups) {
+        self.0.resize(3 * PAIRS, 0);
+        let all = [None, Some(b' '), Some(b'\n'), Some(b'\r'), Some(b'a')];
+        for (place, table) in self.0.chunks_exact_mut(PAIRS).enumerate() {
+            let behind = match place {
+                OUTSIDE => all.get(..4),
+                INSIDE => all.get(4..),
+                _ => Some(&all[..]),
+            };
+            mark_first_bytes(automaton, behind.unwrap_or(&all), bit, table);
+        }
+    }
+}
+
 /// Marks the bytes, two by two, that a match begins with. Asked of the automaton itself, behind every kind of byte that it tells apart.
-fn mark_first_bytes(automaton: &DFA, bit: Groups, first: &mut [Groups]) {
+fn mark_first_bytes(automaton: &DFA, behind: &[Option<u8>], bit: Groups, first: &mut [Groups]) {
     let mut cache = automaton.create_cache();
     for (byte, pairs) in (0..=u8::MAX).zip(first.chunks_exact_mut(256)) {
         let mut states: SmallVec<[LazyStateID; 8]> = SmallVec::new();
-        for before in [None, Some(b' '), Some(b'a'), Some(b'\n'), Some(b'\r')] {
+        for before in behind {
             let text = [before.unwrap_or(b' '), byte];
             let text = text.get(usize::from(before.is_none())..).unwrap_or_default();
             let input = Input::new(text).span(text.len() - 1..text.len()).anchored(Anchored::Yes);
@@ -545,125 +626,4 @@ fn mark_first_bytes(automaton: &DFA, bit: Groups, first: &mut [Groups]) {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    #![allow(clippy::unwrap_used)]
-    use std::fs;
-    use std::path::Path;
-
-    use proptest::prelude::*;
-    use serde::Deserialize;
-
-    use super::*;
-    use crate::{Detectors, Hit, WrittenDetector};
-
-    #[derive(Deserialize)]
-    struct File {
-        detectors: Vec<WrittenDetector>,
-    }
-
-    /// Every shipped detector, sorted out beforehand or not.
-    pub fn shipped(sorted_out: bool) -> Detectors {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies/dlp");
-        let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-        let texts = files.filter(|file| file.extension().is_some_and(|end| end == "yaml"));
-        let mut written: Vec<WrittenDetector> = texts
-            .flat_map(|file| serde_saphyr::from_str::<File>(&fs::read_to_string(file).unwrap()).unwrap().detectors)
-            .collect();
-        written.sort_by(|one, other| one.id.cmp(&other.id));
-        let mut set = Detectors::compile(written).unwrap();
-        if !sorted_out {
-            set.near.unknown.iter_mut().for_each(|bits| *bits = u64::MAX);
-        }
-        set
-    }
-
-    fn hits(set: &Detectors, text: &str) -> Vec<Hit> {
-        let mut out = Vec::new();
-        set.scan(text, None, &mut out);
-        out
-    }
-
-    /// Digits, separators, words of a few letters, and beginnings of what is looked for.
-    pub fn texts() -> impl Strategy<Value = String> {
-        let part = prop_oneof![
-            "[0-9]{1,12}",
-            "[ ./:+()_-]{1,2}",
-            "[0-9a-f]{2,40}",
-            "[A-Za-z0-9]{1,34}",
-            proptest::sample::select(vec![
-                "536-22-8719",
-                "+41 44 668 18 00",
-                "SK",
-                "AC",
-                "1000.",
-                "t1.",
-                "SG.",
-                "ssn",
-                "phone: ",
-                "10.1.2.3",
-                "fe80::1",
-                "x",
-                "\u{e9}",
-                "RSSMRA85T10A562S",
-                "00:1b:44:11:3a:b7",
-                "https://a.example/b?page=",
-                "https://jo:secret7x@a.example/",
-                "AKIA",
-                "api_key = ",
-                "' | $",
-            ])
-            .prop_map(str::to_owned),
-        ];
-        proptest::collection::vec(part, 1..12).prop_map(|parts| parts.concat())
-    }
-
-    #[test]
-    fn sorting_out_loses_nothing() {
-        let (with, without) = (shipped(true), shipped(false));
-        let config = ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() };
-        proptest!(config, |(text in texts())| {
-            prop_assert_eq!(hits(&with, &text), hits(&without, &text), "{}", text);
-        });
-    }
-
-    #[test]
-    fn most_numbers_and_words_lead_to_nobody() {
-        let set = shipped(true);
-        let none = SmallVec::from_elem(0, set.compiled.len().div_ceil(64));
-        let named = |text: &str| {
-            let mut sorted = set.near.sorted(text, &none);
-            let named = [Lead::LongWord, Lead::Number].map(|lead| {
-                set.near.sort_out(text, 0..text.len(), lead, &mut sorted);
-                sorted.here.iter().map(|bits| bits.count_ones()).sum::<u32>()
-            });
-            named.iter().sum::<u32>()
-        };
-        for text in
-            ["3f2504e0-4f89-41d3-9a0c-0305e82c3301", "2026-11-16T13:05:07.123Z", "order 1234", "release-notes-for-may"]
-        {
-            assert_eq!(named(text), 0, "{text}");
-        }
-        assert!(named("536-22-8719") > 0 && named("SK0123456789abcdef0123456789abcdef") > 0);
-        // Behind a letter only those that ask for no digit beside them.
-        assert!(named("x536-22-8719") > 0 && named("xSK0123456789abcdef0123456789abcdef") == 0);
-    }
-
-    #[test]
-    fn a_text_that_would_take_too_long_is_not_sorted_out() {
-        let one = |id: &str, pattern: &str| WrittenDetector {
-            id: id.into(),
-            pattern: Some(pattern.into()),
-            anchors: vec!["<run:16>".into()],
-            ..WrittenDetector::default()
-        };
-        let set = Detectors::compile(vec![one("endless", "[a-z-]{5,}!"), one("other", "ZZ[0-9]{14}")]).unwrap();
-        let led_to = |text: &str| {
-            let mut sorted = set.near.sorted(text, &SmallVec::from_elem(0, 1));
-            set.near.sort_out(text, 0..text.len(), Lead::LongWord, &mut sorted);
-            (sorted.has(0), sorted.has(1))
-        };
-        assert_eq!(led_to("ab-cd-ef-gh-ij-kl"), (false, false));
-        assert_eq!(led_to("ab-cd-ef-gh-ij-kl!"), (true, false));
-        assert_eq!(led_to(&"aa-".repeat(4_000)), (true, true), "every word reads to the end: everybody is tried");
-    }
-}
+pub(super) mod tests;

@@ -10,7 +10,7 @@ use super::bounds::{bounded, joins_before, whole_letters};
 use super::context::Tables;
 use super::look::Found;
 use super::near::{Beginnings, Lead};
-use super::{Compiled, Detectors, View, block, digits, near};
+use super::{Compiled, Detectors, Spoken, View, block, digits, near};
 use crate::Check;
 use crate::mapped::small;
 use crate::spots::DigitRun;
@@ -82,8 +82,8 @@ pub(super) struct Seen<'s> {
     pub view: View,
     pub out: &'s mut Vec<Found>,
     pub marks: Marks,
-    /// A bit for each detector whose words stand anywhere in the text or its key; found out when first asked.
-    pub spoken: Option<SmallVec<[u64; 16]>>,
+    /// Whose words stand anywhere in the text or its key; found out when first asked.
+    pub spoken: Option<Spoken>,
     /// The same for those that can match at all beside a number or a long word.
     pub may: Option<near::Sorted>,
     /// How columns are named here, if they are.
@@ -98,7 +98,12 @@ impl<'s> Seen<'s> {
         }
         let (set, text, key) = (self.set, self.text, self.key);
         let spoken = self.spoken.get_or_insert_with(|| set.spoken(text, key));
-        spoken.get(usize::from(index / 64)).is_some_and(|bits| bits & (1 << (index % 64)) != 0)
+        near::has(&spoken.asked, index)
+    }
+
+    /// Whether words that make something else of what a detector found can be near anything here.
+    fn may_be_denied(&self, index: u16) -> bool {
+        self.spoken.as_ref().is_none_or(|spoken| near::has(&spoken.denied, index))
     }
 
     #[expect(clippy::indexing_slicing, reason = "the place was just found, or made")]
@@ -119,15 +124,21 @@ impl<'s> Seen<'s> {
         let spoken = &mut self.spoken;
         let may = self.may.get_or_insert_with(|| {
             let spoken = spoken.get_or_insert_with(|| set.spoken(text, key));
-            set.near.sorted(text, spoken)
+            set.near.sorted(text, &spoken.asked)
         });
         set.near.sort_out(text, beginnings(anchor), lead, may);
         !may.is_empty()
     }
 
+    /// Whether a detector is one of those that may match around the place that was asked for last.
+    #[inline]
+    pub fn may_match(&self, index: u16) -> bool {
+        self.may.as_ref().is_some_and(|may| may.has(index))
+    }
+
     /// Around a number or a long word.
     pub fn try_near(&mut self, index: u16, anchor: Range<usize>, lead: Lead) {
-        let Some(may) = self.may.as_ref().filter(|may| may.has(index)) else { return };
+        let Some(may) = &self.may else { return };
         let from = may.beginnings(index, lead, &beginnings(&anchor));
         self.try_from(index, anchor, SHORTLY_BEFORE, &from);
     }
@@ -329,11 +340,15 @@ impl<'s> Seen<'s> {
             return;
         }
         if self.anything_near(&(run.start..run.end), Lead::Number) {
-            for (_, detector) in set.digits.iter().filter(|(least, _)| run.count >= *least) {
-                self.try_near(*detector, run.start..run.end, Lead::Number);
+            for (least, detector) in &set.digits {
+                if run.count >= *least && self.may_match(*detector) {
+                    self.try_near(*detector, run.start..run.end, Lead::Number);
+                }
             }
-            for (_, detector) in set.dots.iter().filter(|(least, _)| run.dots >= *least) {
-                self.try_near(*detector, run.start..run.end, Lead::Number);
+            for (least, detector) in &set.dots {
+                if run.dots >= *least && self.may_match(*detector) {
+                    self.try_near(*detector, run.start..run.end, Lead::Number);
+                }
             }
         }
         self.windows(run);
@@ -417,12 +432,13 @@ impl<'s> Seen<'s> {
         }
         let value = self.text.get(range.clone()).filter(|value| !value.is_empty())?;
         let context = detector.context.as_ref().filter(|context| context.required);
-        if context.is_some() || detector.unless.is_some() {
+        let unless = detector.unless.as_ref().filter(|_| self.may_be_denied(index));
+        if context.is_some() || unless.is_some() {
             let tables = *self.tables.get_or_insert_with(|| Tables::of(self.text));
             if context.is_some_and(|context| !context.holds(self.text, &matched, self.key, tables)) {
                 return None;
             }
-            if detector.unless.as_ref().is_some_and(|unless| unless.denies(self.text, &matched, self.key, tables)) {
+            if unless.is_some_and(|unless| unless.denies(self.text, &matched, self.key, tables)) {
                 return None;
             }
         }

@@ -4,11 +4,15 @@
 //! decoded. So most of them need not be read: what is left over by what a pattern cannot do without (`kinds`) goes through the
 //! automata of `near`, and only a string that they name somebody for is looked at.
 
+use smallvec::SmallVec;
+
 use super::kinds::{self, Kinds, Needs};
 use super::near::{self, Bits, Groups, Lead, LedTo, Near};
 use super::seen::{Marks, Seen, beginnings};
 use super::shapes::Shapes;
-use super::{Compiled, Detectors, View, digits};
+use super::{Compiled, Detectors, Spoken, View, digits};
+use crate::escapes;
+use crate::mapped::small;
 use crate::spots::DigitRun;
 
 /// Why a place of a raw message deserves a look.
@@ -75,12 +79,47 @@ pub(super) struct Sieve {
     shapes: Shapes,
     /// What every detector cannot do without; `None` where it may begin in one text and end in another.
     needs: Vec<Option<Needs>>,
-    /// The kinds of the words that somebody waits for.
+    /// The kinds of the words that somebody waits for, of those that need the fewest: a text without all of any has no word.
     asked: Vec<Kinds>,
     /// Fewer digits in a row are no number of anybody's.
     least_window: u32,
+    /// Somebody who looks for numbers waits for words.
+    numbers_wait: bool,
     /// A value that goes on until something ends it may begin anywhere: everything is read.
     closed: bool,
+}
+
+/// Whom the names around a value speak of.
+pub(crate) struct Named {
+    of: Bits,
+    /// Of those that a number or a long word leads to: a bit for each, as they stand in the sieve.
+    waiting: SmallVec<[u64; 4]>,
+}
+
+/// The same, and whom the value itself speaks of, where it may speak at all.
+struct Heard<'n> {
+    named: Option<&'n Named>,
+    said: Option<Bits>,
+}
+
+impl Heard<'_> {
+    /// Whether it is one of these detectors of a part of the sieve.
+    fn any_of(&self, waiting: u64, part: usize, led: &Led) -> bool {
+        let named = self.named.and_then(|named| named.waiting.get(part)).copied().unwrap_or_default();
+        let said =
+            |said: &Bits| led.of.iter().enumerate().any(|(at, own)| waiting & 1 << at != 0 && near::has(said, *own));
+        waiting & named != 0 || self.said.as_ref().is_some_and(said)
+    }
+
+    fn all(self) -> Bits {
+        let named = self.named.map(|named| named.of.as_slice()).unwrap_or_default();
+        let mut all = self.said.unwrap_or_default();
+        all.resize(named.len().max(all.len()), 0);
+        for (bits, named) in all.iter_mut().zip(named) {
+            *bits |= named;
+        }
+        all
+    }
 }
 
 /// As many detectors as a number has bits. Whom a text may lead to is looked up for all of them at once.
@@ -173,6 +212,22 @@ impl Led {
     }
 }
 
+impl Led {
+    /// Which of these automata name some of these.
+    fn groups_of(&self, some: u64, of: Groups) -> Groups {
+        let mut groups = 0;
+        let mut left = of;
+        while left != 0 {
+            let place = left.trailing_zeros();
+            left &= left - 1;
+            if self.groups.get(place as usize).is_some_and(|own| own & some != 0) {
+                groups |= 1 << place;
+            }
+        }
+        groups
+    }
+}
+
 impl Sieve {
     pub fn new<'w>(
         led_to: &[LedTo],
@@ -181,7 +236,10 @@ impl Sieve {
         patterns: &[Option<String>],
         asked: impl Iterator<Item = &'w String>,
     ) -> Self {
-        let mut asked: Vec<Kinds> = asked.map(|word| kinds::of_word(word)).collect();
+        let asked: Vec<Kinds> =
+            asked.map(|word| kinds::of_word(word)).filter(|word| word & kinds::OTHER == 0).collect();
+        let fewest = |word: &Kinds| !asked.iter().any(|other| other != word && other & !word == 0);
+        let mut asked: Vec<Kinds> = asked.iter().copied().filter(fewest).collect();
         asked.sort_unstable();
         asked.dedup();
         let needs = |(one, pattern): (&Compiled, &Option<String>)| {
@@ -198,21 +256,31 @@ impl Sieve {
                 .map(|(least, _)| least)
                 .min()
                 .unwrap_or(u32::MAX),
+            numbers_wait: compiled
+                .iter()
+                .any(|one| one.window.is_some() && one.context.as_ref().is_some_and(|context| context.required)),
             closed: compiled.iter().any(|one| one.until.is_some() && !one.begins_with_anchor),
         }
+    }
+}
+
+impl Sieve {
+    pub fn named(&self, of: Bits) -> Named {
+        let waiting = |led: &Led| led.needs_words & mask(led.of.iter().map(|index| near::has(&of, *index)));
+        Named { waiting: self.led.iter().map(waiting).collect(), of }
     }
 }
 
 impl Detectors {
     /// Whether `look` finds nothing in a text that these point at, and nothing else does; the text begins at `offset` of the message,
     /// and `named` says whom the names around it speak of. May be wrong in saying no.
-    pub(crate) fn leads_nowhere(
+    pub(crate) fn leads_nowhere<'n>(
         &self,
         text: &str,
         offset: usize,
         set: u8,
         pointers: &[Pointer],
-        mut named: impl FnMut() -> Bits,
+        named: impl FnOnce() -> Option<&'n Named>,
     ) -> bool {
         let mut points = Points::NONE;
         if self.sieve.closed || !self.everywhere.is_empty() || !pointers.iter().all(|one| points.add(one.why)) {
@@ -223,40 +291,44 @@ impl Detectors {
             return false;
         }
         let own = pointers.iter().filter(|one| one.set == set);
-        let mut literals = own.filter_map(|one| if let Why::Literal(literal) = one.why { Some(literal) } else { None });
-        if literals.any(|literal| self.may_begin(literal, held, text.len())) {
-            return false;
+        let literals = own.filter_map(|one| if let Why::Literal(literal) = one.why { Some(literal) } else { None });
+        let mut softened = false;
+        for literal in literals {
+            let begun = self.begun_by(literal);
+            softened |= begun.is_empty();
+            if self.may_begin(begun, held, text.len()) {
+                return false;
+            }
         }
         // Nothing in a UUID is a number.
-        let uuid = digits::is_uuid(text.as_bytes());
+        let shape = self.sieve.shapes.groups_in(text.as_bytes());
+        let uuid = text.len() == digits::UUID && (shape.is_some() || digits::is_uuid(text.as_bytes()));
         if uuid {
             (points.digits, points.dots) = (0, 0);
         }
         let place = |at: u32| (at as usize).saturating_sub(offset).min(text.len());
-        let mut own = None;
+        let mut heard: Option<Heard<'n>> = None;
+        let (known, mut named) = if softened { (named(), None) } else { (None, Some(named)) };
+        let mut hear = || self.heard_in(text, held, named.take().map_or(known, |named| named()));
+        let in_shape = shape.unwrap_or(Groups::MAX);
         let mut groups: Groups = 0;
-        for led in &self.sieve.led {
+        for (part, led) in self.sieve.led.iter().enumerate() {
             let possible = led.possible(held, text.len(), &points);
             let waiting = possible & led.needs_words;
-            if waiting != 0 {
-                let own: &Bits = own.get_or_insert_with(|| self.heard_in(text, held, &named()));
-                let mut waits = led.of.iter().enumerate().filter(|(place, _)| waiting & 1 << place != 0);
-                if waits.any(|(_, index)| near::has(own, *index)) {
-                    return false;
-                }
+            if waiting != 0 && heard.get_or_insert_with(&mut hear).any_of(waiting, part, led) {
+                return false;
             }
             let possible = possible & !waiting;
             if possible & led.alone != 0 {
                 return false;
             }
             if possible != 0 {
-                let own =
-                    led.groups.iter().enumerate().map(|(place, group)| Groups::from(possible & group != 0) << place);
-                groups |= own.fold(0, |groups, own| groups | own);
+                groups |= led.groups_of(possible, in_shape & !groups);
             }
         }
         if points.digits >= self.sieve.least_window {
-            let spoken = own.unwrap_or_else(|| self.heard_in(text, held, &named()));
+            // Who waits for no words needs none to be heard.
+            let spoken = if self.sieve.numbers_wait { Some(heard.unwrap_or_else(&mut hear).all()) } else { None };
             let runs = pointers.iter().filter_map(|one| match one.why {
                 Why::Digits { count, dots } if one.set == set => {
                     let (start, end) = (place(one.start), place(one.end));
@@ -277,37 +349,59 @@ impl Detectors {
             };
             Some((beginnings(&(place(one.start)..place(one.end))), lead))
         });
-        groups &= self.sieve.shapes.groups_in(text.as_bytes());
-        groups == 0 || self.near.names_nobody(text, parts, groups)
+        (groups == 0 || self.near.names_nobody(text, parts, groups))
+            && (!softened || self.peels_to_nothing(text, known))
     }
 
-    /// Whether a match of somebody who waits for this literal fits into a text with these kinds of bytes.
-    fn may_begin(&self, literal: u16, held: Kinds, length: usize) -> bool {
-        let begun = self.begun.get(usize::from(literal)).map(Vec::as_slice).unwrap_or_default();
+    /// The same for what a text in quoted-printable says: `page=20` in a query is one, and says no more than it did.
+    fn peels_to_nothing(&self, text: &str, named: Option<&Named>) -> bool {
+        // How the message writes a sign is not how it reads.
+        if text.contains('\\') {
+            return false;
+        }
+        let Some(peeled) = escapes::peeled(text) else { return true };
+        let inner = peeled.text();
+        if !inner.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')) {
+            return false;
+        }
+        let mut pointers: SmallVec<[Pointer; 8]> = SmallVec::new();
+        self.suspicious(inner.as_bytes(), |place, why| {
+            pointers.push(Pointer { start: small(place.start), end: small(place.end), set: 0, why });
+            true
+        });
+        // One layer is enough for a setting that looks like one.
+        let again = |one: &Pointer| matches!(one.why, Why::Literal(literal) if self.begun_by(literal).is_empty());
+        if pointers.iter().any(again) {
+            return false;
+        }
+        pointers.sort_by_key(|one| one.start);
+        self.leads_nowhere(inner, 0, 0, &pointers, || named)
+    }
+
+    fn begun_by(&self, literal: u16) -> &[u16] {
+        self.begun.get(usize::from(literal)).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether a match of one of these fits into a text with these kinds of bytes.
+    fn may_begin(&self, begun: &[u16], held: Kinds, length: usize) -> bool {
         let fits = |index: &u16| match self.sieve.needs.get(usize::from(*index)) {
             Some(Some(needs)) => needs.kinds & !held == 0 && needs.length <= length,
             _ => true,
         };
-        // Nobody waits for a sign of quoted-printable: it has to be decoded.
-        begun.is_empty() || begun.iter().any(fits)
+        begun.iter().any(fits)
     }
 
     /// Whose words stand in the text, or in the names around it.
-    fn heard_in(&self, text: &str, held: Kinds, named: &Bits) -> Bits {
-        let mut heard = Bits::new();
-        if self.sieve.asked.iter().any(|word| word & !held == 0) {
-            heard = self.spoken(text, None);
-        }
-        heard.resize(named.len().max(heard.len()), 0);
-        for (bits, named) in heard.iter_mut().zip(named) {
-            *bits |= named;
-        }
-        heard
+    fn heard_in<'n>(&self, text: &str, held: Kinds, named: Option<&'n Named>) -> Heard<'n> {
+        let speaks = self.sieve.asked.iter().any(|word| word & !held == 0);
+        Heard { named, said: speaks.then(|| self.spoken(text, None).asked) }
     }
 
     /// Whether some of these digits are somebody's number.
-    fn holds_number(&self, text: &str, mut runs: impl Iterator<Item = DigitRun>, spoken: Bits) -> bool {
+    fn holds_number(&self, text: &str, mut runs: impl Iterator<Item = DigitRun>, spoken: Option<Bits>) -> bool {
         let mut found = Vec::new();
+        // Of words that deny only those in the text itself count here, and each is looked for where it would stand.
+        let spoken = spoken.map(|asked| Spoken { denied: SmallVec::from_elem(u64::MAX, asked.len()), asked });
         let mut seen = Seen {
             set: self,
             text,
@@ -315,7 +409,7 @@ impl Detectors {
             view: View::Plain,
             out: &mut found,
             marks: Marks::new(),
-            spoken: Some(spoken),
+            spoken,
             may: None,
             tables: None,
         };
@@ -340,7 +434,8 @@ mod tests {
             pointers.push(Pointer { start, end, set: 0, why });
             true
         });
-        set.leads_nowhere(text, 0, 0, &pointers, || set.spoken_in(name))
+        let named = set.spoken_in(name);
+        set.leads_nowhere(text, 0, 0, &pointers, || Some(&named))
     }
 
     #[test]
@@ -359,13 +454,17 @@ mod tests {
     fn identifiers_times_and_digests_are_let_go_unless_somebody_looks_for_them() {
         let uuid = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
         let shipped = shipped(true);
-        for text in
-            [uuid, "2026-11-16T13:05:07.123Z", "9e3779b97f4a7c15f39cc0605cedc834120a2ced", "1731763199", "3237.25"]
-        {
+        let digest = "9e3779b97f4a7c15f39cc0605cedc834120a2ced";
+        let page = "https://docs.example.com/a/b?page=20";
+        for text in [uuid, "2026-11-16T13:05:07.123Z", digest, "1731763199", "3237.25", page] {
             assert!(let_go(&shipped, text, "created_at:"), "{text}");
         }
-        for (text, name) in [("4155552671", "phone number:"), ("4111111111111111", "id:"), ("+41 44 668 18 00", "id:")]
-        {
+        for (text, name) in [
+            ("4155552671", "phone number:"),
+            ("4111111111111111", "id:"),
+            ("+41 44 668 18 00", "id:"),
+            ("jo.doe=40a.example", "id:"),
+        ] {
             assert!(!let_go(&shipped, text, name), "{name} {text}");
         }
         let own = Detectors::compile(vec![WrittenDetector {

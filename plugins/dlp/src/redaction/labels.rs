@@ -103,20 +103,19 @@ pub(super) fn are_rows(name: &str) -> bool {
 
 /// What some words begin and end with: asked of every name, and most have other letters.
 struct Letters {
-    /// A bit for each letter that one of them ends with.
-    last: u32,
-    /// For each letter, a bit for each of them that begins with it.
+    /// For each letter, a bit for each of them that ends with it, and one for each that begins with it.
+    last: [u32; 32],
     first: [u32; 32],
 }
 
 impl Letters {
     #[expect(clippy::indexing_slicing, reason = "computed when compiled; no word is empty")]
     const fn of(words: &[&str]) -> Self {
-        let mut letters = Self { last: 0, first: [0; 32] };
+        let mut letters = Self { last: [0; 32], first: [0; 32] };
         let mut at = 0;
         while at < words.len() {
             let word = words[at].as_bytes();
-            letters.last |= 1 << (word[word.len() - 1] & 0x1f);
+            letters.last[(word[word.len() - 1] & 0x1f) as usize] |= 1 << at;
             letters.first[(word[0] & 0x1f) as usize] |= 1 << at;
             at += 1;
         }
@@ -124,19 +123,39 @@ impl Letters {
     }
 }
 
+fn of_letter(words: &[u32; 32], letter: u8) -> u32 {
+    words.get(usize::from(letter & 0x1f)).copied().unwrap_or_default()
+}
+
+#[inline]
 fn ends_in(name: &str, words: &[&str], letters: &Letters) -> bool {
-    let Some(end) = name.as_bytes().last() else { return false };
-    if letters.last & (1 << (end & 0x1f)) == 0 {
+    let own = name.as_bytes().last().map_or(0, |end| of_letter(&letters.last, *end));
+    own != 0 && ends_in_one_of(name, own, words, letters)
+}
+
+/// Whether the last word is one of `own`.
+fn ends_in_one_of(name: &str, own: u32, words: &[&str], letters: &Letters) -> bool {
+    // Before anybody asks where the last word begins: nearly no name goes back to the first letter of one.
+    let bytes = name.as_bytes();
+    let mut fitting = 0;
+    let mut left = own;
+    while left != 0 {
+        let word = left.trailing_zeros();
+        left &= left - 1;
+        let length = words.get(word as usize).map_or(0, |word| word.len());
+        let first = bytes.len().checked_sub(length).and_then(|at| bytes.get(at));
+        let begins = first.map_or(0, |letter| of_letter(&letters.first, *letter));
+        fitting |= begins & (1 << word);
+    }
+    if fitting == 0 {
         return false;
     }
     let last = last_word(name);
-    let Some(first) = last.as_bytes().first() else { return false };
-    let mut own = letters.first.get(usize::from(first & 0x1f)).copied().unwrap_or_default();
-    while own != 0 {
-        if words.get(own.trailing_zeros() as usize).is_some_and(|word| last.eq_ignore_ascii_case(word)) {
+    while fitting != 0 {
+        if words.get(fitting.trailing_zeros() as usize).is_some_and(|word| last.eq_ignore_ascii_case(word)) {
             return true;
         }
-        own &= own - 1;
+        fitting &= fitting - 1;
     }
     false
 }

@@ -11,7 +11,7 @@ use super::string::unescaped;
 use super::walk::Walk;
 use super::{Finding, Kind};
 use crate::mapped::Mapped;
-use crate::spots::{is_digit, is_separator};
+use crate::spots::{is_digit, is_separator, is_token};
 use crate::{Blocked, Severity};
 
 /// Longer lists of strings are lists, not pieces.
@@ -60,13 +60,15 @@ impl Walk<'_, '_> {
         let bytes = self.text.as_bytes();
         let piece = |(start, end): (usize, usize)| bytes.get(start..end).unwrap_or_default();
         let mut first = 0;
+        let mut known = None;
         for cut in 1..=list.len() {
+            let asked = known.take();
             let goes_on = match (list.get(cut - 1), list.get(cut)) {
                 _ if of == Neighbourhood::Pieces => cut < list.len() && across::goes_on(bytes, list, cut),
                 (Some(before), Some(after)) => {
                     let (before, after) = (piece(*before), piece(*after));
-                    let whole = || of == Neighbourhood::Members && (is_whole(before) || is_whole(after));
-                    cuts(before, after) && !whole()
+                    let mut whole = || asked.unwrap_or_else(|| is_whole(before)) || *known.insert(is_whole(after));
+                    cuts(before, after) && (of != Neighbourhood::Members || !whole())
                 }
                 _ => false,
             };
@@ -184,10 +186,25 @@ pub(super) fn cuts(before: &[u8], after: &[u8]) -> bool {
     if !is_part(*last) || !is_part(*next) {
         return false;
     }
+    // Asked of every two strings that are neighbours, so it is written to cost little.
     let mut edge = Edge::default();
-    let behind = after.iter().take(FAR).take_while(|byte| is_part(**byte));
-    let ahead = before.iter().rev().take(FAR).take_while(|byte| is_part(**byte));
-    ahead.chain(behind).any(|byte| edge.take(*byte))
+    for byte in before.iter().rev().take(FAR) {
+        if !is_part(*byte) {
+            break;
+        }
+        if edge.take(*byte) {
+            return true;
+        }
+    }
+    for byte in after.iter().take(FAR) {
+        if !is_part(*byte) {
+            break;
+        }
+        if edge.take(*byte) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether a plain letter or sign is written in JSON's numbers, as in `\u0034111`.
@@ -217,8 +234,9 @@ fn is_number<'b>(mut bytes: impl Iterator<Item = &'b u8>) -> bool {
     bytes.find(|byte| !is_separator(**byte)).is_some_and(|byte| is_digit(*byte))
 }
 
+#[inline]
 fn is_part(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'=' | b'.' | b'@')
+    is_token(byte) || matches!(byte, b'.' | b'@')
 }
 
 /// Identifiers, times, digests and addresses of pages fill half of all answers, and are nobody's half.

@@ -18,6 +18,8 @@ pub(super) struct Place<'p> {
     pub depth: usize,
     /// Where the object or the list begins that it lies in.
     pub within: usize,
+    /// Where it is in the document: no other place begins there.
+    pub written: usize,
     /// The member's name as it stands there now, where it was masked.
     pub now: Option<&'p str>,
     /// What others say that this is: a `name` beside a `value`, the head of a column.
@@ -34,6 +36,21 @@ pub(super) struct Place<'p> {
 pub(super) struct Said<'p> {
     pub name: &'p str,
     pub pointed_at: bool,
+}
+
+/// The names around a value: its own, and those above it.
+pub(super) struct Names<'n> {
+    pub own: &'n str,
+    pub above: Above,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Above {
+    Nobody,
+    /// The nearest of them stands here in the document, and has all others above it.
+    At(usize),
+    /// They are all written down with the name itself.
+    Said,
 }
 
 #[derive(Clone, Copy)]
@@ -59,7 +76,19 @@ pub(super) struct Way {
 impl<'p> Place<'p> {
     pub fn top(alive: Alive) -> Self {
         let (said, table, row): (&[Said<'_>], &[Said<'_>], &[Said<'_>]) = (&[], &[], &[]);
-        Self { parent: None, step: Step::Top, alive, depth: 0, within: 0, now: None, said, label: None, table, row }
+        Self {
+            parent: None,
+            step: Step::Top,
+            alive,
+            depth: 0,
+            within: 0,
+            written: 0,
+            now: None,
+            said,
+            label: None,
+            table,
+            row,
+        }
     }
 
     /// One member further in; `pointed_at` says whether something points at its name.
@@ -82,6 +111,33 @@ impl<'p> Place<'p> {
             Step::Element(_) => self.parent.and_then(Place::key),
             Step::Top => None,
         }
+    }
+
+    /// What `context` depends on, without writing it; `None` where others than names say something, too.
+    pub fn names(&self) -> Option<Names<'p>> {
+        let (own, above) = self.named()?;
+        let above = match above {
+            Some(place) => place.named()?.0.map_or(Above::Nobody, |place| Above::At(place.written)),
+            None => Above::Nobody,
+        };
+        Some(Names { own: own.map_or("", Place::name), above })
+    }
+
+    /// The nearest place that has a name, and what it lies in; `None` where something is said of one of those before it.
+    fn named(&self) -> Option<(Option<&Self>, Option<&'p Self>)> {
+        let mut place = self;
+        while place.said.is_empty() {
+            match (place.step, place.parent) {
+                (Step::Element(_), Some(parent)) => place = parent,
+                (Step::Member(_), parent) => return Some((Some(place), parent)),
+                _ => return Some((None, None)),
+            }
+        }
+        None
+    }
+
+    fn name(&self) -> &'p str {
+        if let Step::Member(name) = self.step { name } else { "" }
     }
 
     /// What the names around it say of a value, as a text would say it: `passport number: passport_number`.

@@ -2,43 +2,52 @@
 
 use smallvec::SmallVec;
 
+use super::place::{Above, Names, Place};
 use crate::Detectors;
-use crate::detectors::Bits;
+use crate::detectors::Named;
 
 /// Names that are remembered; a power of two.
-const PLACES: usize = 16;
+const PLACES: usize = 32;
 
 #[derive(Default)]
 pub(super) struct Spoken {
-    known: Vec<Heard>,
+    known: Vec<Option<Heard>>,
 }
 
-#[derive(Default, Clone)]
 struct Heard {
-    names: String,
+    own: String,
+    above: Above,
     /// For each set of detectors.
-    of: SmallVec<[Bits; 1]>,
+    of: SmallVec<[Named; 1]>,
 }
 
 impl Spoken {
-    /// For each set, those whose words stand in the names.
-    pub fn of(&mut self, sets: &[&Detectors], names: &str) -> &[Bits] {
+    /// For each set, those whose words stand in the names around a place. They are written down, in `context`, only where they are
+    /// new, or where others than names say something.
+    pub fn of(&mut self, sets: &[&Detectors], place: &Place<'_>, context: &mut String) -> &[Named] {
+        let names = place.names();
+        if names.is_none() {
+            place.context(context);
+        }
+        let Names { own, above } = names.unwrap_or(Names { own: context.as_str(), above: Above::Said });
         if self.known.is_empty() {
-            self.known.resize(PLACES, Heard::default());
+            self.known.resize_with(PLACES, || None);
         }
-        let Some(heard) = self.known.get_mut(place(names)) else { return &[] };
-        if heard.of.is_empty() || heard.names != names {
-            heard.names.clear();
-            heard.names.push_str(names);
-            heard.of = sets.iter().map(|set| set.spoken_in(names)).collect();
+        let Some(known) = self.known.get_mut(kept_at(own, above)) else { return &[] };
+        if known.as_ref().is_none_or(|known| known.above != above || known.own != own) {
+            let own = own.to_owned();
+            place.context(context);
+            *known = Some(Heard { own, above, of: sets.iter().map(|set| set.spoken_in(context)).collect() });
         }
-        &heard.of
+        known.as_ref().map_or(&[], |known| &known.of)
     }
 }
 
-/// Where names are kept, told from a few of their letters.
-fn place(names: &str) -> usize {
-    let bytes = names.as_bytes();
+/// Told from a few of their letters.
+fn kept_at(own: &str, above: Above) -> usize {
+    let bytes = own.as_bytes();
     let letter = |at: usize| bytes.get(at).copied().map_or(0, usize::from);
-    (bytes.len() ^ letter(0) ^ letter(bytes.len() / 2) << 1 ^ letter(bytes.len().saturating_sub(3)) << 2) % PLACES
+    let last = letter(bytes.len().saturating_sub(1));
+    let above = if let Above::At(place) = above { place } else { 0 };
+    (bytes.len() + letter(0) * 3 + letter(bytes.len() / 2) * 5 + last * 7 + above) % PLACES
 }

@@ -30,6 +30,8 @@ const SMALL_CHANGE: usize = 4096;
 /// More places than this, or than one in so many bytes, are not remembered: then everything is read.
 const MOST_SPOTS: usize = 4096;
 const BYTES_A_SPOT: usize = 16;
+/// Of what stands inside another so much is put behind it at once; the rest is sorted at the end.
+const MOST_INSIDE: usize = 8;
 
 pub(super) struct Walk<'w, 'a> {
     pub redaction: &'w Redaction<'a>,
@@ -120,11 +122,17 @@ impl<'w, 'a> Walk<'w, 'a> {
                 if spots.len() >= most {
                     *all = true;
                 }
-                spots.push(Pointer { start: small(place.start), end: small(place.end), set: number, why });
+                let pointer = Pointer { start: small(place.start), end: small(place.end), set: number, why };
+                // They come in the order of their ends: what ends later may begin before some that stand inside it.
+                let later = spots.iter().rev().take(MOST_INSIDE).take_while(|other| other.start > pointer.start);
+                match later.count() {
+                    0 | MOST_INSIDE => spots.push(pointer),
+                    inside => spots.insert(spots.len() - inside, pointer),
+                }
                 !*all
             });
         }
-        // They come in the order of their ends, each kind on its own: rows that are nearly sorted already.
+        // Each kind comes on its own: a few sorted rows, which is sorted soon.
         self.spots.sort_by_key(|spot| spot.start);
     }
 
@@ -149,11 +157,10 @@ impl<'w, 'a> Walk<'w, 'a> {
         let (context, spoken) = (&mut self.context, &mut self.spoken);
         sets.iter().zip(0..).all(|(set, number)| {
             // Few texts lead to anybody who waits for words.
-            let named = || {
-                place.context(context);
-                spoken.of(sets, context).get(usize::from(number)).cloned().unwrap_or_default()
-            };
-            set.leads_nowhere(text, part.start, number, pointers, named)
+            let (context, spoken) = (&mut *context, &mut *spoken);
+            set.leads_nowhere(text, part.start, number, pointers, move || {
+                spoken.of(sets, place, context).get(usize::from(number))
+            })
         })
     }
 
@@ -226,7 +233,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             }
             let is_table = self.begins_table() && self.ahead > 0 && are_rows(raw);
             let heads = if is_table { self.heads(open) } else { Vec::new() };
-            inner.within = open;
+            (inner.within, inner.written) = (open, start);
             inner.now = masked.as_deref();
             inner.table = heads.as_slice();
             let is_text = self.peek() == Some(b'"') && care.is_none();
