@@ -65,12 +65,12 @@ fn alike(before: &Value, after: &Value) -> bool {
 fn stays_masked(set: &Set, before: &Value, once: &Value, twice: &Value) -> Result<(), String> {
     match (before, once, twice) {
         (Value::Object(before), Value::Object(once), Value::Object(twice)) => {
-            let all = before.values().zip(once.values()).zip(twice.values());
-            all.map(|((before, once), twice)| stays_masked(set, before, once, twice)).collect()
+            let mut all = before.values().zip(once.values()).zip(twice.values());
+            all.try_for_each(|((before, once), twice)| stays_masked(set, before, once, twice))
         }
         (Value::Array(before), Value::Array(once), Value::Array(twice)) => {
-            let all = before.iter().zip(once).zip(twice);
-            all.map(|((before, once), twice)| stays_masked(set, before, once, twice)).collect()
+            let mut all = before.iter().zip(once).zip(twice);
+            all.try_for_each(|((before, once), twice)| stays_masked(set, before, once, twice))
         }
         _ => {
             let is_mask = |value: &Value| value.is_number() || value.as_str().is_some_and(|text| set.is_mask(text));

@@ -43,7 +43,8 @@ fn labelled(text: &str) -> Result<Vec<String>, String> {
     let mut acts = Vec::new();
     for line in text.lines() {
         let line: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
-        if let (Some("acts"), Some(sql)) = (line["label"].as_str(), line["sql"].as_str()) {
+        let text = |member: &str| line.get(member).and_then(Value::as_str);
+        if let (Some("acts"), Some(sql)) = (text("label"), text("sql")) {
             acts.push(sql.to_owned());
         }
     }
