@@ -89,7 +89,8 @@ async fn what_is_given_again_is_what_was_given() {
 // acceptance 63: what taking a number out lays bare is not let through because it waited, and a key goes to its end.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_laid_bare_by_a_mask_is_not_given() {
-    let token = ["AKIA", "QYLPMN5HHHFPZAM2"].concat();
+    // Nobody sees it while a number stands before it.
+    let token = ["sk_live_", "T3oga6yqJBsTgfWmH6x6t1Sg"].concat();
     let line = |at: usize| {
         let letters = b"AbCd0EfGh1IjKl2MnOp3QrSt4UvWx5Yz+/";
         (0..64).map(|place| char::from(letters[(at * 7 + place * (at % 5 + 1)) % 34])).collect::<String>()
@@ -106,7 +107,7 @@ async fn what_is_laid_bare_by_a_mask_is_not_given() {
     says.extend([log("-----END RSA PRIVATE KEY-----\nis yours"), Piece::answer(json!({ "content": [] }))]);
     let stub = Stub::scripted(vec![Step::legacy_server(), Step::on("tools/call").stream(says)]).await;
     let manifests = json!([portreeve_tests::world::manifest("crm", "slow", "READ_ONLY")]);
-    let handling = json!({ "crm/slow": { "dlp": { "result": { "aws_access_key": "block" } } } });
+    let handling = json!({ "crm/slow": { "dlp": { "result": { "stripe_key": "block" } } } });
     let world = World::on(Kind::Sqlite)
         .upstream("crm", json!({ "url": stub.url() }))
         .manifest_file("crm", json!({ "manifests": manifests, "handling": handling }))
