@@ -14,6 +14,10 @@ use gateway_dlp::{Action, Actions, Counts, Detectors, Paths, Redaction, WrittenD
 use serde::Deserialize;
 use smallvec::smallvec;
 
+/// As the server has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[derive(Deserialize)]
 struct File {
     detectors: Vec<WrittenDetector>,
