@@ -195,6 +195,27 @@ fn what_is_in_base64_is_read_unless_it_says_that_it_is_a_picture() {
     }
 }
 
+/// What a client reads of texts that come one after the other. Whoever holds them lets go of what is too much.
+fn through<'t>(pieces: impl IntoIterator<Item = &'t str>) -> String {
+    let plugin = shipped();
+    let mut follow = plugin.follow(&exchange("tools/call", json!({}), None)).unwrap();
+    let (mut found, mut given) = (Found::default(), Vec::new());
+    for text in pieces {
+        let params = json!({ "level": "info", "data": text });
+        let event = reply(&json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params }));
+        if let Step::Give(replies) = follow.next(event, &mut found).unwrap() {
+            given.extend(replies);
+        }
+        if follow.held() > follow.bounds().1 {
+            given.extend(follow.end(&mut found));
+        }
+    }
+    given.extend(follow.end(&mut found));
+    let events = given.into_iter().flatten();
+    let events = events.map(|passing| serde_json::from_slice::<Value>(passing.reply.raw()).unwrap());
+    events.map(|event| event["params"]["data"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
 #[test]
 fn a_word_waits_for_the_value_that_it_announces() {
     for (pieces, expected) in [
@@ -202,24 +223,7 @@ fn a_word_waits_for_the_value_that_it_announces() {
         (&["the passw", "ord: ", "hun", "ter2", "secret9", " is all"], "the password: [PASSWORD] is all"),
         (&["his SSN ", "is 536", "904", "399 ", "and"], "his SSN is [SSN] and"),
     ] {
-        let plugin = shipped();
-        let mut follow = plugin.follow(&exchange("tools/call", json!({}), None)).unwrap();
-        let (mut found, mut given) = (Found::default(), Vec::new());
-        for text in pieces {
-            let params = json!({ "level": "info", "data": text });
-            let event = reply(&json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params }));
-            if let Step::Give(replies) = follow.next(event, &mut found).unwrap() {
-                given.extend(replies);
-            }
-        }
-        given.extend(follow.end(&mut found));
-        let shown: String = given
-            .into_iter()
-            .flatten()
-            .map(|passing| serde_json::from_slice::<Value>(passing.reply.raw()).unwrap())
-            .map(|event| event["params"]["data"].as_str().unwrap_or_default().to_owned())
-            .collect();
-        assert_eq!(shown, expected, "{pieces:?}");
+        assert_eq!(through(pieces.iter().copied()), expected, "{pieces:?}");
     }
 }
 
@@ -227,27 +231,7 @@ fn a_word_waits_for_the_value_that_it_announces() {
 fn a_long_value_in_single_letters_does_not_come_out_whole() {
     const HOOK: &str = "https://hooks.slack.com/services/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";
     for text in [format!("at {HOOK}; so"), format!("at {HOOK}"), format!("password: yAzTJyllr9OMM0. \n{HOOK};")] {
-        let plugin = shipped();
-        let mut follow = plugin.follow(&exchange("tools/call", json!({}), None)).unwrap();
-        let (mut found, mut given) = (Found::default(), Vec::new());
-        for letter in text.chars() {
-            let params = json!({ "level": "info", "data": letter });
-            let event = reply(&json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": params }));
-            if let Step::Give(replies) = follow.next(event, &mut found).unwrap() {
-                given.extend(replies);
-            }
-            // What whoever holds it does when it is too much.
-            if follow.held() > follow.bounds().1 {
-                given.extend(follow.end(&mut found));
-            }
-        }
-        given.extend(follow.end(&mut found));
-        let shown: String = given
-            .into_iter()
-            .flatten()
-            .map(|passing| serde_json::from_slice::<Value>(passing.reply.raw()).unwrap())
-            .map(|event| event["params"]["data"].as_str().unwrap_or_default().to_owned())
-            .collect();
+        let shown = through(text.split("").filter(|letter| !letter.is_empty()));
         assert!(!shown.contains("NvIiNvptnx2GaeINR45K8v9h"), "{shown}");
     }
 }
